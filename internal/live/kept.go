@@ -166,7 +166,7 @@ func byTime(x, y *entry) int {
 }
 
 // merge inserts added into entries, and returns the result, which may use the memory of entries.
-// Both lists are in order. Of equal elements those of entries come first.
+// Both lists are in order. Elements of entries come before equal elements of added.
 func merge(entries, added []*entry, order func(x, y *entry) int) []*entry {
 	// Fill the list from its end, so that only the elements after the first added one move.
 	i := len(entries) - 1

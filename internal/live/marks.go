@@ -69,7 +69,7 @@ func (m *marks) read(f MarkFile) {
 	}
 }
 
-// parseMarks returns the marks of the file's JSON, or none if it is not valid.
+// parseMarks returns the marks of the file's JSON, or nil if it is not valid.
 func parseMarks(raw []byte) []mark {
 	var all []mark
 	_ = json.Unmarshal(raw, &all)
@@ -108,7 +108,7 @@ func runIdentity(r *rows.Row) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Mark sets or clears the mark of a row and replaces its note, of which it keeps maxNote bytes; an
+// Mark sets or clears the mark of a row and replaces its note, which is cut to maxNote bytes; an
 // empty note deletes it. It returns ErrGone if the row is no longer kept, or the error of the file.
 func (s *Store) Mark(key Key, set bool, note string) error {
 	s.mu.RLock()

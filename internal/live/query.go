@@ -72,8 +72,8 @@ const (
 	maxRelative = 5 * time.Second
 )
 
-// get returns the cached query for a key, or a new one. The errors are those of the filter and of
-// the order.
+// get returns the cached query for a key, or a new one. It returns errors of the filter and of the
+// order.
 func (q *queries) get(s *Store, key queryKey) (*query, error) {
 	now := s.options.Now()
 	q.mu.Lock()
@@ -377,8 +377,8 @@ func (x *query) searchNext(s *Store, files *idleCloser) bool {
 	return true
 }
 
-// duration returns how long an exchange took, or until now if it is open. It returns 0 for rows of
-// streams and pipes, which last until their client ends.
+// duration returns how long an exchange took, or until now if it is open. It returns 0 if the row
+// is a stream or a pipe, which lasts until its client ends.
 func (x *query) duration(r *rows.Row) time.Duration {
 	if r.Method == rows.MethodStream || r.Method == rows.MethodPipe {
 		return 0

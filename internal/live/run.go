@@ -50,8 +50,8 @@ const (
 	maxWarnings  = 100
 )
 
-// New starts a Store that reads a file or the Ring until it is closed. It waits briefly for the first
-// rows. Errors are those of opening the file or of listing the Ring.
+// New starts a Store that reads a file or the Ring until it is closed. It waits briefly for the
+// first rows. It returns errors of opening the file or of listing the Ring.
 func New(o Options) (*Store, error) {
 	s, err := begin(o)
 	if err != nil {
@@ -98,7 +98,7 @@ func begin(o Options) (*Store, error) {
 	tail.readsInSteps = true
 	s := newStore(o, tail)
 	if o.Path != "" {
-		// An error about a file is that of New.
+		// An error about a file is an error of New.
 		c, _, err := tail.OpenOlder()
 		if err != nil {
 			return nil, err
@@ -200,7 +200,7 @@ func (s *Store) hasUnread() bool {
 // minBatchRows is how many rows of small recordings are added under one lock.
 const minBatchRows = 500
 
-// readOlder reads whole recordings until they have at least wanted rows together, and minBatchRows.
+// readOlder reads whole recordings until they have at least wanted rows in total, and minBatchRows.
 // It stops at recordings that are older than all kept rows. It returns the number of rows.
 func (s *Store) readOlder(wanted int) int {
 	read := 0
@@ -209,7 +209,7 @@ func (s *Store) readOlder(wanted int) int {
 		c, written, err := s.tail.OpenOlder()
 		if err != nil {
 			s.mu.Lock()
-			// The error has the path; forget must not remove it with those of a recording.
+			// The error has the path; forget must not remove it with the notes about a recording.
 			s.notes.add("", err.Error())
 			s.mu.Unlock()
 			continue
@@ -341,7 +341,7 @@ func (s *Store) Status() Status {
 // Raise counts a change outside the recordings: of questions or held messages.
 func (s *Store) Raise() { s.changes.raise() }
 
-// A signal counts changes and wakes those that wait for one.
+// A signal counts changes and wakes the goroutines that wait for a change.
 type signal struct {
 	mu      sync.Mutex
 	seq     uint64

@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/capture/rows"
 )
 
-// A Key identifies a row of a Store: the number of its run (0 for a file that is not in the ring)
-// and the number of the row in the run, from 1. Unlike capture.Row.Number it does not change as the
+// A Key identifies a row of a Store: the number of its run (0 if the file is not in the ring) and
+// the number of the row in the run, from 1. Unlike capture.Row.Number it does not change as the
 // recording grows. A row has the same Key when its recording is read again.
 type Key struct{ Run, Index int }
 
@@ -23,7 +23,7 @@ func (k Key) String() string {
 	return strconv.Itoa(k.Run) + "." + strconv.Itoa(k.Index)
 }
 
-// ParseKey parses the output of Key.String. It reports false for any other text.
+// ParseKey parses the output of Key.String. It reports false if String would not return the text.
 func ParseKey(text string) (k Key, ok bool) {
 	run, index, both := strings.Cut(text, ".")
 	if !both {
@@ -32,7 +32,7 @@ func ParseKey(text string) (k Key, ok bool) {
 	}
 	k.Run, _ = strconv.Atoi(run)
 	k.Index, _ = strconv.Atoi(index)
-	return k, k.String() == text // false for "3.0", "+1" and the like
+	return k, k.String() == text // rejects texts such as "3.0" and "+1"
 }
 
 // KeyOf returns the key of a row.

@@ -22,7 +22,7 @@ type Tail struct {
 	options Options
 	// unopened are the recordings that existed at the start and are not open yet, the newest last.
 	unopened []capture.Run
-	// files are the known recordings by the number of the run, 0 for a file that is not in the ring.
+	// files are the known recordings by the number of the run, 0 if the file is not in the ring.
 	// growing are the recordings among them that may still grow.
 	files, growing map[int]*file
 	// listedAt is when the Ring's directory was read, and modifiedAt is its modification time then.
@@ -105,7 +105,7 @@ const (
 	// relistInterval is how often the directory is read even if its modification time is unchanged:
 	// not every file system keeps that time exactly.
 	relistInterval = 2 * time.Second
-	// maxGrowing is the number of growing recordings up to which every step checks each of them.
+	// maxGrowing is the maximum number of growing recordings for every step to check each of them.
 	// Killed recorders leave recordings without an end.
 	maxGrowing = 100
 	// quietSteps is the number of steps without growth that make a recording quiet. If more than
@@ -114,11 +114,11 @@ const (
 	quietEvery = 20
 	// stepBytes is how much is read under one lock, which takes some 10 ms.
 	stepBytes = 2 << 20
-	// clockSlack is how far the clock of a file system may lag that of the recorder.
+	// clockSlack is how far the clock of a file system may lag the recorder's clock.
 	clockSlack = time.Second
 )
 
-// NewTail lists the recordings and opens none yet. Errors are those of listing the Ring.
+// NewTail lists the recordings without opening them. It returns errors of listing the Ring.
 func NewTail(o Options) (*Tail, error) {
 	t := &Tail{options: o, files: map[int]*file{}, growing: map[int]*file{}, carried: rows.Carried{}}
 	if o.Path != "" {
@@ -137,9 +137,9 @@ func NewTail(o Options) (*Tail, error) {
 	return t, nil
 }
 
-// OpenOlder opens the newest recording that existed at the start and is not open yet, and returns the
-// latest time at which its last frame can have been recorded. It returns nil if none is left, and
-// skips recordings deleted in the meantime. Errors about runs begin with the path.
+// OpenOlder opens the newest recording that existed at the start and is not open yet, and returns
+// the latest possible time of its last frame. It returns nil if no recording is left, and skips
+// recordings deleted in the meantime. Errors about runs begin with the path.
 func (t *Tail) OpenOlder() (c *rows.Capture, written time.Time, err error) {
 	for len(t.unopened) > 0 {
 		run := t.unopened[len(t.unopened)-1]
@@ -174,8 +174,8 @@ func (t *Tail) OpenOlder() (c *rows.Capture, written time.Time, err error) {
 	return nil, time.Time{}, nil
 }
 
-// CountUnread returns the number of recordings that are not completely read, including those that Step
-// continues.
+// CountUnread returns the number of recordings that are not completely read, including recordings
+// that Step continues.
 func (t *Tail) CountUnread() int {
 	left := len(t.unopened)
 	for _, f := range t.growing {
@@ -209,7 +209,8 @@ func runsByChange(ring *capture.Ring) ([]capture.Run, error) {
 	return runs, nil
 }
 
-// SkipOlder skips the recordings that OpenOlder has not opened. Step still reads one that changes later.
+// SkipOlder skips the recordings that OpenOlder has not opened. Step still reads a skipped
+// recording that changes later.
 func (t *Tail) SkipOlder() {
 	for _, run := range t.unopened {
 		if f := t.files[run.Number]; f != nil {
@@ -359,8 +360,8 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 	}
 }
 
-// dueNewestFirst returns the recordings to check in this step. The newer one of two parts of a
-// recording has to be read first, see Capture.ResolveCarried.
+// dueNewestFirst returns the recordings to check in this step. The newer part of a recording has to
+// be read before the older part, see Capture.ResolveCarried.
 func (t *Tail) dueNewestFirst() []*file {
 	var files []*file
 	for _, f := range t.growing {
@@ -436,8 +437,8 @@ func (t *Tail) follow(n int) {
 }
 
 // checkReplaced reports whether a finished recording was replaced by a different one. If something
-// was appended instead, it makes the next steps read the file again. It returns false for a
-// recording that still grows or was not read: the steps notice there.
+// was appended instead, it makes the next steps read the file again. It returns false if the
+// recording still grows or was not read: the steps notice the replacement.
 func (t *Tail) checkReplaced(f *file) bool {
 	if t.growing[f.run] == f || !f.state.Exists() {
 		return false

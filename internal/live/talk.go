@@ -15,9 +15,9 @@ import (
 )
 
 // TalkOf returns the conversation of a row. All parts of a recording share their conversations. A
-// proxy cannot tell which client sent a stateless request, and records each one as a connection of
-// its own. TalkOf groups these requests by the client's name and the server, with a negative Conn. A
-// probe that an older server refused belongs to the session that followed it.
+// proxy cannot tell which client sent a stateless request, and records each as a separate
+// connection. TalkOf groups these requests by the client's name and the server, with a negative
+// Conn. A probe that an older server refused belongs to the session that followed it.
 func TalkOf(r *rows.Row) Talk {
 	t := Talk{cmp.Or(r.Head().FirstRun, r.Run), r.Conn}
 	if r.Run == 0 {
@@ -181,8 +181,8 @@ func (x *talk) refresh() {
 	x.current = true
 }
 
-// Conversations returns all conversations, the oldest first. First is set on one of them, if there
-// is any.
+// Conversations returns all conversations, the oldest first. First is set on exactly one
+// conversation, if there is any.
 func (s *Store) Conversations() []Conversation {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -256,7 +256,7 @@ type handleReplacer struct {
 	*handles
 	// bound has the values that a Binding declares as handles, with its kind.
 	bound map[*jsonvalue.Node]string
-	// data are the values of a request in which named handles are replaced.
+	// data are the values of a request where named handles are replaced.
 	data  map[*jsonvalue.Node]bool
 	edits []replacement
 	// kinds are the kinds of the handles that were put in. retyped are the kinds of the named
@@ -329,7 +329,7 @@ func (r *handleReplacer) collect(n *jsonvalue.Node, scope branches) {
 		isBound = kind != ""
 	}
 	counterpart, known := r.byKind[[2]string{kind, token(n)}]
-	known = known && isBound // kind is "" for a value that is not declared as a handle
+	known = known && isBound // kind is "" if the value is not declared as a handle
 	value := counterpart.value
 	kinds := []string{kind}
 	if !known && r.bound[n] != "" { // a Binding declares the value as a handle

@@ -41,7 +41,7 @@ type Comparison struct {
 	HiddenUnknown bool
 }
 
-// weakestFit returns the weakest fit with which a hidden value matches.
+// weakestFit returns the weakest fit that lets a hidden value match.
 func (c Comparison) weakestFit() hidden.Fit {
 	if c.HiddenUnknown {
 		return hidden.ByPlace
@@ -52,10 +52,10 @@ func (c Comparison) weakestFit() hidden.Fit {
 	return hidden.ByHash
 }
 
-// How is the way in which two values differ. If a matcher rejects them, it is the matcher's Kind.
+// How describes how two values differ. If a matcher rejects them, it is the matcher's Kind.
 type How string
 
-// The ways in which values differ.
+// The ways that values can differ in.
 const (
 	Changed      How = "changed"
 	TypeChanged  How = "type"
@@ -159,7 +159,7 @@ func compareBytes(recorded, current json.RawMessage, a, b *jsonvalue.Node) Repor
 	return r
 }
 
-// compareNodes compares two values. weakestFit is the weakest fit with which a hidden value matches.
+// compareNodes compares two values. weakestFit is the weakest fit that lets a hidden value match.
 func compareNodes(recorded, current *jsonvalue.Node, scope branches, weakestFit hidden.Fit) Report {
 	c := comparer{weakestFit: weakestFit}
 	c.compare(recorded, current, nil, scope)

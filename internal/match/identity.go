@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/suggest"
 )
 
-// A Level is the strictness with which two requests are compared.
+// A Level is the strictness of a comparison of two requests.
 type Level int
 
 // The levels. Strict compares the method and the params, and accepts the differences that
@@ -45,7 +45,7 @@ type Request struct {
 	Params           json.RawMessage
 }
 
-// An identity holds the hashes by which an Index finds a request.
+// An identity holds the hashes that an Index finds a request by.
 type identity struct {
 	// key is equal for requests that may be equal, handles for requests with equal handles, and
 	// plain for requests that are equal without the rules of a file.
@@ -90,8 +90,8 @@ func (x *Index) identify(r Request) identity {
 // sketchSize is the maximum number of hashes in a sketch.
 const sketchSize = 16
 
-// A sketch holds the smallest hashes of a request's values with their paths, in which an index
-// counts as []. The hashes are the same in every run, so that search results are deterministic.
+// A sketch holds the smallest hashes of a request's values with their paths, where an index counts
+// as []. The hashes are the same in every run, so that search results are deterministic.
 type sketch []uint32
 
 // sketchOf returns the sketch of a value, without the values that the branches ignore.

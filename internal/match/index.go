@@ -59,7 +59,7 @@ type entry struct {
 type bucket struct {
 	method, name string
 	entries      []int32
-	// hidden is set if one of the requests has a hidden secret.
+	// hidden is set if a request has a hidden secret.
 	hidden bool
 }
 

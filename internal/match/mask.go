@@ -23,7 +23,7 @@ func maskedHash(n *jsonvalue.Node, scope branches) uint64 {
 	return m.hash(n, scope)
 }
 
-// hash returns the hash of a value, 0 for a value that a matcher decides on. scope has the branches
+// hash returns the hash of a value, or 0 if a matcher decides on the value. scope has the branches
 // of the value.
 func (m *mask) hash(n *jsonvalue.Node, scope branches) uint64 {
 	if len(scope) == 0 {

@@ -52,17 +52,17 @@ var matcherWords = []string{
 // maxExpression bounds the regular expression of a matcher, in bytes.
 const maxExpression = 1000
 
-// A Matcher accepts values that are not equal. The zero value accepts none.
+// A Matcher accepts values that are not equal. The zero value accepts no such value.
 type Matcher struct {
 	Kind Kind
-	// Arg is the expression of Regex, the tolerance of Number as a JSON number ("" for any
-	// number), the JSON pointer to the key of Unordered ("" for the whole item), or the
-	// kind of a handle.
+	// Arg is the expression of Regex, the tolerance of Number as a JSON number ("" accepts any
+	// number), the JSON pointer to the key of Unordered ("" is the whole item), or the kind of a
+	// handle.
 	Arg string
 
 	expression *regexp.Regexp
 	tolerance  *big.Rat
-	pair       []string // the values that Protocol accepts, as JSON; nil for any
+	pair       []string // the values that Protocol accepts, as JSON; nil accepts any
 }
 
 // ParseMatcher parses a matcher: "ignore", "type", "regex EXPRESSION", "number", "number +-0.5",
@@ -240,9 +240,9 @@ func timeFormat(n *jsonvalue.Node) int {
 	return 0
 }
 
-// epochFormat returns the form of seconds or of milliseconds since 1970, with or without a fraction,
-// or 0 for other numbers. text is a jsonvalue.Decimal: digits, "e" and a power of ten. The forms of
-// numbers follow the indexes of timeFormats.
+// epochFormat returns the form of seconds or of milliseconds since 1970, with or without a
+// fraction, or 0 if the number is neither. text is a jsonvalue.Decimal: digits, "e" and a power of
+// ten. The forms of numbers follow the indexes of timeFormats.
 func epochFormat(text string) int {
 	digits, power, _ := strings.Cut(text, "e")
 	exponent, err := strconv.Atoi(power)

@@ -20,8 +20,8 @@ func Merge(proposals ...[]Rule) []Rule {
 			proposalOf = append(proposalOf, set)
 		}
 	}
-	// A value with parts in one message may have none in another. The key of a list in one message
-	// may not identify the items of the list in another. Both need the matcher type.
+	// A value with parts in one message may have no parts in another. The key of a list in one
+	// message may not identify the items of the list in another. Both need the matcher type.
 	for i, whole := range all {
 		for j, rule := range all {
 			if proposalOf[i] != proposalOf[j] && isBelow(whole, rule) && !acceptsSameWith(whole, rule) {
@@ -43,7 +43,7 @@ func Merge(proposals ...[]Rule) []Rule {
 			if other.Part != rule.Part || !other.Path.Overlaps(rule.Path) {
 				continue
 			}
-			// Of two paths to one value, the one that covers the other decides.
+			// Of two paths to one value, the path that covers the other decides.
 			decidesAlone := rule.Path.Covers(other.Path) && !other.Path.Covers(rule.Path)
 			if !decidesAlone {
 				all[i].Matcher = wider(all[i].Matcher, other.Matcher)

@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// dataMembers are the members of params with data of the caller, in which named handles are
-// replaced. The name of a tool is not data.
+// dataMembers are the members of params with data of the caller, where named handles are replaced.
+// The name of a tool is not data.
 var dataMembers = []string{"arguments", "argument", "context", "uri"}
 
 // isHandle reports whether a value can identify something: a number or a text that is not empty.

@@ -21,11 +21,11 @@ const (
 	maxKeys = 16
 )
 
-// Propose returns the narrowest rules with which the first of several responses to one request
-// equals every other one. From narrow to wide, the matchers are uuid, time, number with the largest
-// distance from the first value, unordered, type and ignore. It proposes nothing for differences
-// that c accepts already. The rules are for c.Part. It returns an error if a value is not JSON or
-// too large.
+// Propose returns the narrowest rules that make the first of several responses to one request equal
+// to all others. From narrow to wide, the matchers are uuid, time, number with the largest distance
+// from the first value, unordered, type and ignore. It proposes nothing for differences that c
+// accepts already. The rules are for c.Part. It returns an error if a value is not JSON or too
+// large.
 func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
 	nodes := make([]*jsonvalue.Node, len(values))
 	for i, raw := range values {
@@ -48,7 +48,7 @@ func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
 	return rules, nil
 }
 
-// A proposer proposes rules. weakestFit is the weakest fit with which a hidden value matches.
+// A proposer proposes rules. weakestFit is the weakest fit that lets a hidden value match.
 type proposer struct{ weakestFit hidden.Fit }
 
 // A proposal is a matcher and a reversed path.

@@ -16,7 +16,7 @@ type Rules struct{ Sections []Section }
 type Section struct {
 	// Method is "*" for all methods.
 	Method string
-	// Name is the name of a tool or prompt, or the URI of a resource; "" for all.
+	// Name is the name of a tool or prompt, or the URI of a resource; "" means all.
 	Name  string
 	Rules []Rule
 }

@@ -14,7 +14,7 @@ import (
 //go:embed volatile.txt
 var volatileText string
 
-// A Part is the member of a message to which a path is relative.
+// A Part is the member of a message that a path is relative to.
 type Part string
 
 // The parts of a message. Params are the params of a request or a notification.
@@ -30,7 +30,7 @@ var parts = []string{string(Params), string(Result), string(Error)}
 // A volatile is one line of volatile.txt.
 type volatile struct {
 	part    Part
-	methods []string // nil for all
+	methods []string // nil means all
 	// from and to are the indexes of the first and the last revision.
 	from, to       int
 	path           jsonvalue.Path

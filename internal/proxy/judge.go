@@ -105,8 +105,8 @@ type requestKey struct {
 	id           string
 }
 
-// A watch observes a client after a fault. Did is what the client did so far, "" for nothing; a retry
-// may follow.
+// A watch observes a client after a fault. Did is what the client did so far, "" if it did nothing;
+// a retry may follow.
 type watch struct {
 	Verdict
 	key requestKey
@@ -131,7 +131,7 @@ var (
 	}
 )
 
-// hasAction reports whether the action of the fault is one of these.
+// hasAction reports whether the fault has any of these actions.
 func (w *watch) hasAction(actions ...ActionName) bool {
 	name := ActionName(w.Action)
 	if strings.HasPrefix(w.Action, statusPrefix) {
@@ -204,7 +204,7 @@ func (j *Judge) recordIf(did string, f wire.Frame, matches func(w *watch) bool) 
 	}
 }
 
-// finishIf ends the watches for which isDone is true.
+// finishIf ends the watches that isDone accepts.
 func (j *Judge) finishIf(isDone func(w *watch) bool) {
 	j.watches = slices.DeleteFunc(j.watches, func(w *watch) bool {
 		done := isDone(w)
@@ -376,7 +376,7 @@ func (j *Judge) learnTools(m *wire.Message) {
 	}
 }
 
-// AdvanceTo tells the Judge that the recording has no further frame before now.
+// AdvanceTo moves the Judge's time to now: the recording has no further frame before now.
 func (j *Judge) AdvanceTo(now time.Time) {
 	if now.After(j.lastTime) {
 		j.lastTime = now

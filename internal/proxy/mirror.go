@@ -59,7 +59,7 @@ var mirroredPaths = map[string][]string{
 }
 
 // candidateArguments returns the arguments that an Mcp-Param field may repeat: the arguments named
-// like it, or all if none is.
+// like it, or all arguments if no name is similar.
 func candidateArguments(field string, arguments []string) []string {
 	plain := strings.NewReplacer("-", "", "_", "")
 	matching := slices.DeleteFunc(slices.Clone(arguments), func(at string) bool {
@@ -88,7 +88,8 @@ func leaves(n *jsonvalue.Node, prefix string) (found []string) {
 	return found
 }
 
-// fieldText returns a value as a header field contains it, or "" if there is none.
+// fieldText returns a value as a header field contains it, or "" if there is no such value, or it
+// is null or has parts.
 func fieldText(tree *jsonvalue.Node, pointer string) string {
 	n := tree.Find(pointer)
 	if n == nil || !n.IsLeaf() || n.Kind == jsonvalue.Null {

@@ -42,8 +42,9 @@ type Proxy struct {
 	Address string
 	// Watcher receives the copy of the traffic. It must not be nil.
 	Watcher *Watcher
-	// Dial opens connections to the servers; nil means a net.Dialer. UpstreamProxy returns the proxy for a
-	// request; nil means none. TLS configures connections to the servers; nil means the defaults.
+	// Dial opens connections to the servers; nil means a net.Dialer. UpstreamProxy returns the
+	// proxy for a request; nil means no proxy. TLS configures connections to the servers; nil means
+	// the defaults.
 	Dial          func(ctx context.Context, network, address string) (net.Conn, error)
 	UpstreamProxy func(*http.Request) (*url.URL, error)
 	TLS           *tls.Config
@@ -127,7 +128,7 @@ func (p *Proxy) admit(r *http.Request) (to *destination, status int, reason stri
 	if to := p.route(r); to != nil {
 		return to, 0, ""
 	}
-	// route also refuses an ambiguous path, for which a route exists.
+	// route also refuses an ambiguous path that has a route.
 	if slices.ContainsFunc(p.Routes, func(route Route) bool { return route.matches(r.URL.Path) }) {
 		return nil, http.StatusBadRequest, `the path has a segment "." or "..", or one of . / \ in percent-encoding`
 	}
@@ -232,7 +233,7 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	flight.watch.start(&flight.watch.began)
 	resp, err := p.send(x, req)
 	if err != nil {
-		// The recording has the request even if the server received none of it.
+		// The recording has the request even if the server did not receive it.
 		if body != nil && req.Body == body && req.Context().Err() == nil {
 			body.readUnsent()
 		}

@@ -15,7 +15,7 @@ import (
 // message.
 type subject struct {
 	Row *rows.Row
-	// Message is nil for an HTTP request without a message.
+	// Message is nil if an HTTP request has no message.
 	Message *wire.Message
 	// Session is the session id of an HTTP request.
 	Session string
@@ -41,7 +41,7 @@ type decision struct {
 const statusPrefix = string(actionStatus) + " "
 
 // Add appends rules, which apply at once, after the rules that were added before. If an action does
-// not work over the Desk's link, it returns an error about the first such rule and adds none.
+// not work over the Desk's link, it returns an error about the first such rule and adds no rule.
 func (d *Desk) Add(rules []*Rule) error {
 	for _, r := range rules {
 		if reason := r.Action.checkLink(d.Link); reason != "" {
@@ -158,7 +158,7 @@ func (r *Rule) appliesTo(kind messageSet, c subject) bool {
 		return c.Message.Method == "tools/call"
 	case r.Action.Name == actionExpireSession:
 		return c.Session != ""
-	// A notification has no response in which to replace a value.
+	// A notification has no response with a value to replace.
 	case r.Action.Name == actionReplace && kind == notificationsSent:
 		return r.Action.OfRequest
 	}

@@ -14,9 +14,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Watcher makes frames of the bytes that its caller forwards. The caller adds copies to a queue in
-// memory; one goroutine parses them in the order in which they were forwarded. When the queue is
-// full, copies are dropped and counted: the caller never waits.
+// A Watcher makes frames of the bytes that its caller forwards. The caller adds copies to a queue
+// in memory; one goroutine parses them in the order they were forwarded in. When the queue is full,
+// copies are dropped and counted: the caller never waits.
 type Watcher struct {
 	options WatcherOptions
 
@@ -52,11 +52,11 @@ type WatcherOptions struct {
 }
 
 const (
-	// defaultMaxQueued is the capacity of a queue in bytes, if the options name none.
+	// defaultMaxQueued is the capacity of a queue in bytes, if the options name no capacity.
 	defaultMaxQueued = 64 << 20
 	// maxMessage is the longest message that is recorded, in bytes.
 	maxMessage = 64 << 20
-	// maxIncomplete is how many bytes of incomplete messages are kept, of all streams together.
+	// maxIncomplete is how many bytes of incomplete messages are kept, in total for all streams.
 	maxIncomplete = 256 << 20
 )
 
@@ -240,7 +240,7 @@ type halfStream struct {
 	finished   bool
 }
 
-// errGap ends a stream of which chunks were dropped.
+// errGap ends a stream whose chunks were dropped.
 var errGap = errors.New("bytes were left out")
 
 // write adds bytes to the half-stream. It copies b.
@@ -340,7 +340,7 @@ func (s *halfStream) endPump(err error) {
 }
 
 // reserve counts n bytes of an incomplete message. It returns false, and counts one lost chunk, if
-// the half-streams together exceed maxIncomplete.
+// the total of all half-streams exceeds maxIncomplete.
 func (s *halfStream) reserve(n int) bool {
 	s.reserved += n
 	s.w.incompleteBytes += n
@@ -380,7 +380,7 @@ func newPump(reserve func(int) bool, read func(io.Reader)) *pump {
 	return p
 }
 
-// Read returns pushed bytes; it waits for a push if there are none. Only the function calls it.
+// Read returns pushed bytes; it waits for a push if no bytes are left. Only the function calls it.
 func (p *pump) Read(b []byte) (int, error) {
 	for len(p.input) == 0 {
 		if p.err != nil {
@@ -420,7 +420,7 @@ func (p *pump) end(err error) {
 func (s *halfStream) eachLine(src io.Reader, fragment bool, handle func(line []byte)) {
 	lines := bufio.NewReaderSize(src, 16<<10)
 	var line []byte
-	for size := 0; ; { // size counts the parts of a line, also of one that is too long
+	for size := 0; ; { // size counts the parts of a line, even if the line is too long
 		part, err := lines.ReadSlice('\n')
 		size += len(part)
 		if size <= maxMessage {

@@ -14,7 +14,7 @@ func (b *block) decode() ([]byte, error) {
 	if b.quoted == nil {
 		return decodeBase64(b.data)
 	}
-	text := b.quoted[1:] // the address of the text, by which spool finds the bytes decoded before
+	text := b.quoted[1:] // the address of the text; spool finds the bytes decoded before by it
 	if data, ok := spool.Annotation(text).([]byte); ok {
 		return data, nil
 	}

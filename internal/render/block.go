@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/spool"
 )
 
-// The ways in which a content block is shown (server/tools, "Tool Result").
+// The ways to show a content block (server/tools, "Tool Result").
 const (
 	textBlock    = iota
 	mediaBlock   // image, audio, or a resource's blob
@@ -58,7 +58,7 @@ func messageBlocks(content json.RawMessage, message int) []block {
 }
 
 // listOrOne returns the items of an array, or a text or an object as the only item, as some servers
-// send it. It reports false for any other value.
+// send it. Otherwise it reports false.
 func listOrOne(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	if len(raw) > 0 && (raw[0] == '{' || raw[0] == '"') {
 		return []json.RawMessage{raw}, true
@@ -152,7 +152,7 @@ func (b *block) isBlank() bool {
 	return true
 }
 
-// readData reads the base64 text in the member name. It does nothing if m has none.
+// readData reads the base64 text in the member name. It does nothing if m has no such member.
 func (b *block) readData(m jsonraw.Members, name string) {
 	raw, _ := m.Get(name)
 	if len(raw) > spool.Memory && raw[0] == '"' {
@@ -273,7 +273,7 @@ func (p *resultWriter) writeLink(b block) {
 }
 
 // writeTagged writes a tag and a text on one line. If the terminal is too narrow for both, it
-// writes the text on a line of its own.
+// writes the text on a separate line.
 func (p *resultWriter) writeTagged(tag, text, separator string) {
 	switch {
 	case text == "":

@@ -18,8 +18,8 @@ import (
 // Describe writes all that a user needs to call a tool: what it does, its hints in words, its
 // arguments and its output as fields, and an example command that can be pasted. It sanitizes
 // everything, also for a pipe; --json prints the definition unchanged. example has arguments that
-// satisfy the inputSchema, nil if none are known. app is the page that the tool names, nil if it
-// names none. suspicious has warnings about the definition.
+// satisfy the inputSchema, or is nil if no such arguments are known. app is the page that the tool
+// names, or nil. suspicious has warnings about the definition.
 func Describe(
 	w io.Writer,
 	st term.Style,

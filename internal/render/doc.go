@@ -18,7 +18,7 @@
 // too, because a line end in a name would be another row. If a user requests colour for a pipe, a
 // pager reads it, so it gets what a terminal gets; --json prints the server's bytes even then.
 //
-// Colour is one of the sixteen of the user's palette and never the only sign of anything. In the C
+// Colours come from the 16 of the user's palette and are never the only sign of anything. In the C
 // locale mcpc's own ornaments are ASCII; data does not change.
 //
 // These packages read no clock and no environment and open no file: term.Style has all that they

@@ -54,7 +54,7 @@ func PrettyJSON(w io.Writer, s term.Style, raw []byte) error {
 	return term.WriteLine(w, colored(s, term.EscapeHidden(IndentJSON(s, raw))))
 }
 
-// longJSON is the size from which JSON is written in pieces and not indented: indenting takes
+// longJSON is the minimum size of JSON that is written in pieces and not indented: indenting takes
 // several times its memory.
 const longJSON = 8 << 20
 

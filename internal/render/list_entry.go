@@ -106,8 +106,8 @@ type entry struct {
 	hints []string
 	// hasWarning is true if the hints have a warning.
 	hasWarning bool
-	// full is the description, not sanitized, or the title if there is none. summary is its first line,
-	// and omittedChars the number of characters after that.
+	// full is the description, not sanitized, or the title without a description. summary is its
+	// first line, and omittedChars the number of characters after that.
 	full         string
 	summary      string
 	omittedChars int

@@ -60,8 +60,8 @@ func (b *block) isDataURL() bool {
 // maxDataURLHead is the longest media type of a data: URL, in bytes.
 const maxDataURLHead = 200
 
-// inDataURL returns the base64 text in a data: URL; false for any other text. It looks for the comma
-// only where a media type can end, because other texts can be long.
+// inDataURL returns the base64 text in a data: URL; or reports false. It looks for the comma only
+// where a media type can end, because other texts can be long.
 func inDataURL(text string) (data string, ok bool) {
 	head, data, ok := strings.Cut(text[:min(len(text), maxDataURLHead)], ",")
 	head = strings.ToLower(head)
@@ -165,8 +165,8 @@ func duration(mime string, data []byte) string {
 	return fmt.Sprintf("%.1f s", seconds)
 }
 
-// wavSeconds divides the length of the data chunk by the bytes a second in the fmt chunk. It returns 0 if
-// one of them is missing. The chunks begin after the 12 bytes of the RIFF header.
+// wavSeconds divides the length of the data chunk by the bytes a second in the fmt chunk. It
+// returns 0 if either is missing. The chunks begin after the 12 bytes of the RIFF header.
 func wavSeconds(data []byte) float64 {
 	perSecond := uint32(0)
 	for rest := data[min(12, len(data)):]; len(rest) >= 8; {

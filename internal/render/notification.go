@@ -54,10 +54,10 @@ func logLine(params jsonraw.Members) string {
 
 // A Change is a difference in one entry of a list.
 type Change struct {
-	// Sign is "+" for an added entry, "-" for a removed one, "~" for a changed one of the same
+	// Sign is "+" for an added entry, "-" for a removed entry, "~" for a changed entry of the same
 	// name.
 	Sign, Kind, Name string
-	// About is the description of the entry, or says what changed.
+	// About is the description of the entry, or describes the change.
 	About string
 }
 

@@ -165,7 +165,7 @@ func isEmptyStructured(structured json.RawMessage) bool {
 	return text == "{}" || text == "null"
 }
 
-// writePrompt writes each message's role on a line of its own and the content below it.
+// writePrompt writes each message's role on a separate line and the content below it.
 func (p *resultWriter) writePrompt(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	list, _ := members.Get("messages")
@@ -268,7 +268,7 @@ func Contents(result json.RawMessage) []string {
 	return names
 }
 
-// isMarkdown reports whether a text is shown as Markdown: its media type says so, or it has no
+// isMarkdown reports whether a text is shown as Markdown: its media type is Markdown, or it has no
 // media type and looks like Markdown. Without colour the source is shown.
 func (p *resultWriter) isMarkdown(mime, text string) bool {
 	if !p.st.Color || p.st.RawText || p.isLiteral || len(text) > maxColored {

@@ -21,7 +21,7 @@ func repeatedIn(blocks []block, structured json.RawMessage) bool {
 			}
 		}
 	}
-	return len(texts) > 0 && wrapsResult(texts, structured) // several texts can repeat it together
+	return len(texts) > 0 && wrapsResult(texts, structured) // several texts can repeat it jointly
 }
 
 // ContentRepeats reports whether a text in a tool's result repeats structuredContent.

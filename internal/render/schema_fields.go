@@ -66,8 +66,8 @@ func (f *fields) writeMembers(s schema.Schema, depth int) bool {
 	return found
 }
 
-// writeField writes one field and its members. Its name is sanitized already, and "" for the schema
-// itself. depth is the level of indentation.
+// writeField writes one field and its members. Its name is sanitized already, and "" if the field
+// is the schema itself. depth is the level of indentation.
 func (f *fields) writeField(name string, s schema.Schema, required bool, depth int) {
 	f.lines++
 	if f.lines > maxFields {
@@ -214,8 +214,8 @@ func (f *fields) countText(n json.RawMessage, noun string) string {
 	return f.valueText(n) + " " + noun
 }
 
-// limitText returns a limit on a number, or "" if there is none. In draft 4 exclusiveMinimum is a boolean
-// that changes the meaning of minimum; limitText then returns its name.
+// limitText returns a limit on a number, or "" without a limit. In draft 4 exclusiveMinimum is a
+// boolean that changes the meaning of minimum; limitText then returns its name.
 func (f *fields) limitText(s schema.Schema, name, words string) string {
 	value := s.First(name)
 	switch string(value) {

@@ -17,8 +17,8 @@ const maxTypeDepth = 4
 const maxChoices = 100
 
 // typeText returns the type of a value that s accepts, in a common notation: number, string[],
-// "a"|"b", string|null. It names at most choices values of an enum. depth counts the types around it,
-// 0 for a whole field; a type below maxTypeDepth is "any".
+// "a"|"b", string|null. It names at most choices values of an enum. depth counts the types around
+// it, 0 if it is a whole field; a type below maxTypeDepth is "any".
 func typeText(st term.Style, s schema.Schema, choices, depth int) string {
 	if string(s.Raw) == "false" {
 		return "nothing"
@@ -46,8 +46,8 @@ func typeText(st term.Style, s schema.Schema, choices, depth int) string {
 	return strings.Join(types, "|")
 }
 
-// impliedTypes returns the types of a schema without a type keyword: the types of its alternatives, else
-// the type to which its keywords apply, else "any".
+// impliedTypes returns the types of a schema without a type keyword: the types of its alternatives,
+// else the type that its keywords apply to, else "any".
 func impliedTypes(st term.Style, s schema.Schema, choices, depth int) []string {
 	var types []string
 	for _, option := range s.Alternatives() {

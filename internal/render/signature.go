@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// joinParams returns parameters in one of their forms.
+// joinParams joins the parameters in the given form with commas.
 func joinParams(params []parameter, form int) string {
 	texts := make([]string, len(params))
 	for i, p := range params {

@@ -49,8 +49,8 @@ func cutMark(missing int) string { return fmt.Sprintf("… [cut, %d more charact
 // maxMark is the greatest length of the mark at the end of a cut text, in characters.
 const maxMark = 40
 
-// TruncateText returns the first limit characters of text and a mark on a line of its own. It
-// returns a text that is not longer unchanged.
+// TruncateText returns the first limit characters of text and a mark on a separate line. It returns
+// a text that is not longer unchanged.
 func TruncateText(text string, limit int) (string, Truncation) {
 	whole := utf8.RuneCountInString(text)
 	if whole <= limit {
@@ -65,7 +65,7 @@ func TruncateText(text string, limit int) (string, Truncation) {
 	return start + "\n" + cutMark(whole-limit) + "\n", Truncation{Shown: limit, Whole: whole}
 }
 
-// ErrTooManyNames says that JSON has so many names and numbers that cutting its texts and lists
+// ErrTooManyNames means that JSON has so many names and numbers that cutting its texts and lists
 // cannot make it fit.
 var ErrTooManyNames = errors.New("it has too many member names and numbers")
 
@@ -98,7 +98,7 @@ func TruncateJSON(raw json.RawMessage, limit int) (json.RawMessage, Truncation, 
 
 // valueNode is a JSON value that can be written shorter.
 type valueNode struct {
-	// open is '{', '[', '"', or 0 for a value that cannot be cut.
+	// open is '{', '[', '"', or 0 if the value cannot be cut.
 	open byte
 	// raw is the text of a string or scalar, chars its number of characters.
 	raw       []byte
@@ -152,7 +152,7 @@ func (n *valueNode) size(textLength int) int {
 	return size
 }
 
-// maxTextLength returns the longest length of texts with which the value fits into limit characters.
+// maxTextLength returns the maximum length of texts that makes the value fit into limit characters.
 // It returns less than minTextLength if it never fits.
 func (n *valueNode) maxTextLength(limit int) int {
 	low := minTextLength - 1 // the result if no length fits
@@ -188,7 +188,8 @@ func (n *valueNode) shortenLists(limit int) {
 	}
 }
 
-// largestList returns the largest list in n that can lose an item, and its size; nil if there is none.
+// largestList returns the largest list in n that can lose an item, and its size; or nil without
+// such a list.
 func (n *valueNode) largestList() (found *valueNode, size int) {
 	if n.open == '[' && n.keptCount > 1 {
 		found = n

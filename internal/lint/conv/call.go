@@ -56,7 +56,7 @@ func (c *Call) dropParams() {
 // MetaPrefix is the prefix of the protocol's names in _meta.
 const MetaPrefix = "io.modelcontextprotocol/"
 
-// Key returns the same text for ids or tokens with the same type and value, and "" for nil.
+// Key returns the same text for ids or tokens with the same type and value, and "" if id is nil.
 func Key(id json.RawMessage) string {
 	if text, ok := jsonraw.Text(id); ok {
 		return `"` + text

@@ -76,7 +76,7 @@ type streamKey struct{ conn, stream int }
 // maxCalls is the minimum number of requests and streams that are remembered.
 const maxCalls = 5_000
 
-// New returns a conversation that passes its events to emit, in the order in which they occur.
+// New returns a conversation that passes its events to emit, in the order they occur in.
 func New(emit func(*Event)) *Conversation {
 	c := &Conversation{emit: emit, state: map[string]any{}}
 	c.tables.calls.MinEntries = maxCalls

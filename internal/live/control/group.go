@@ -75,7 +75,7 @@ func Dial(o Options) *Group {
 	return g
 }
 
-// dirs returns the directories in which no other user can create a socket.
+// dirs returns the directories where no other user can create a socket.
 func (g *Group) dirs() []string {
 	return slices.DeleteFunc(slices.Clone(g.o.Dirs), func(dir string) bool {
 		return state.CheckHeld(filepath.Join(dir, "any")) != nil
@@ -190,7 +190,7 @@ func (g *Group) livingLocked() (living []*peer) {
 }
 
 // Decide sends an order about a held message to the command that holds it: "release", "edit",
-// "drop" or "answer". id is that of a Held; the order needs no Number. The bytes of an edited
+// "drop" or "answer". id is the id of a Held; the order needs no Number. The bytes of an edited
 // message need not be valid. An answered request is not passed on. It returns ErrGone if the
 // message is not held any more or its command has ended.
 func (g *Group) Decide(ctx context.Context, id string, order Order) error {

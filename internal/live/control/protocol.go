@@ -22,7 +22,8 @@ type Order struct {
 	// Rules is the text of rules to add, and Source names their origin.
 	Rules  string `json:"rules,omitempty"`
 	Source string `json:"source,omitempty"`
-	// Number is the number of the rule to remove, 0 for all rules, or the number of a message.
+	// Number is the number of the rule to remove, 0 to remove all rules, or the number of a
+	// message.
 	Number int `json:"number,omitempty"`
 	// On and Filter are the arguments of "intercept". Other connections can hold messages at the
 	// same time.
@@ -48,7 +49,7 @@ type Hello struct {
 	Pid      int    `json:"pid"`
 	By       string `json:"by"` // "tap" or "proxy"
 	Target   string `json:"target"`
-	// Run is the number of the command's recording; 0 if it has none in the ring.
+	// Run is the number of the command's recording; 0 if it has no recording in the ring.
 	Run     int    `json:"run,omitempty"`
 	Version string `json:"version"`
 	Label   string `json:"label,omitempty"`

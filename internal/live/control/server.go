@@ -84,7 +84,7 @@ func (s *Server) Listen(path string) (done func(), err error) {
 	}, nil
 }
 
-// A client is a connection. It owns the filter with which it holds messages.
+// A client is a connection. It owns the filter that selects the messages it holds.
 type client struct {
 	server *Server
 	conn   net.Conn
@@ -172,8 +172,8 @@ func (c *client) obey(order Order) (Reply, error) {
 	return Reply{}, c.obeyHold(order)
 }
 
-// obeyRules changes and lists the fault rules: the reply has all active ones after any of the three
-// orders. An invalid rule adds none.
+// obeyRules changes and lists the fault rules: the reply has all active rules after any of the
+// three orders. If a rule is invalid, no rule is added.
 func (s *Server) obeyRules(order Order) (reply Reply, err error) {
 	switch order.Do {
 	case "add":

@@ -22,8 +22,7 @@ type Row struct {
 	ID     string    `json:"id,omitempty"`
 	// Dir is "sent" from the client, "received" from the server.
 	Dir string `json:"dir"`
-	// State is "open", "asking" (the server waits for an answer to a request of its own),
-	// "held" or "done".
+	// State is "open", "asking" (the server waits for an answer to its request), "held" or "done".
 	State   string `json:"state"`
 	Channel string `json:"channel"`
 	Failed  bool   `json:"failed,omitempty"`
@@ -115,7 +114,7 @@ type Detail struct {
 	Wrong []Wrong `json:"wrong,omitempty"`
 	// Before is the key of the previous exchange with the same request.
 	Before string `json:"before,omitempty"`
-	// Group compares the duration with that of exchanges with the same request.
+	// Group compares the duration with the durations of exchanges with the same request.
 	Group string `json:"group,omitempty"`
 	// Stderr are the lines that the server wrote to stderr during the exchange.
 	Stderr []string `json:"stderr,omitempty"`
@@ -219,7 +218,7 @@ type Secret struct {
 type Lane struct {
 	Talk  string `json:"talk"`
 	Title string `json:"title"`
-	// Hint tells the user what to do while there are no rows.
+	// Hint is the next step for the user while there are no rows.
 	Hint string `json:"hint,omitempty"`
 	// Bars are the exchanges of the time window. If there are too many, a bar represents several.
 	Bars []Bar `json:"bars"`
@@ -240,8 +239,8 @@ type Bar struct {
 	Times  int     `json:"times,omitempty"`
 }
 
-// A Change is a difference of two values at a JSON pointer. Was is nil for an added member, Is for
-// a removed one.
+// A Change is a difference of two values at a JSON pointer. Was is nil if the member was added, Is
+// if it was removed.
 type Change struct {
 	Pointer string          `json:"pointer"`
 	Was     json.RawMessage `json:"was,omitempty"`
@@ -298,7 +297,7 @@ type Status struct {
 	live.Status
 	// Title names the source: "all recordings", or a file.
 	Title string `json:"title"`
-	// Hint tells the user what to do while there are no rows.
+	// Hint is the next step for the user while there are no rows.
 	Hint string `json:"hint,omitempty"`
 	// Questions and Held are the numbers of open questions and held messages.
 	Questions int  `json:"questions,omitempty"`

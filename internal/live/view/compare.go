@@ -25,7 +25,7 @@ const (
 	minShift = 10 * time.Millisecond
 )
 
-// A side has the rows of one of two compared conversations.
+// A side has the rows of a compared conversation.
 type side struct {
 	tools map[string]*Definition
 	// isPartial is true if the client did not fetch the last page of the list.
@@ -39,8 +39,8 @@ type side struct {
 type call struct{ method, name, title, channel, text string }
 
 // Compare returns the differences between two conversations: in their tools, in the requests that
-// they sent, in the outcomes, and in the durations. It returns ErrGone if one of them has no rows.
-// The second conversation is the newer one: a text says what the first one "was".
+// they sent, in the outcomes, and in the durations. It returns ErrGone if either has no rows. The
+// second conversation is the newer: a text describes what the first "was".
 func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, error) {
 	out := Comparison{A: talkA, B: talkB, Tools: []string{}, Schemas: []string{}, Calls: []string{}, Timing: []string{}}
 	a, err := v.readSide(talkA)
@@ -202,7 +202,7 @@ func outcomeChanges(first, second []*rows.Group, listed map[[2]string]bool) (tex
 	return texts
 }
 
-// findGroup returns the group with the method and name of g; nil if there is none.
+// findGroup returns the group with the method and name of g; or nil.
 func findGroup(g *rows.Group, all []*rows.Group) *rows.Group {
 	i := slices.IndexFunc(all, func(x *rows.Group) bool { return x.Method == g.Method && x.Name == g.Name })
 	if i < 0 {

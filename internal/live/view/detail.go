@@ -46,8 +46,8 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 	return d, err
 }
 
-// makeDetail reads an exchange and returns its details. If the exchange is too large, a line says so
-// and the bodies are missing.
+// makeDetail reads an exchange and returns its details. If the exchange is too large, a line
+// reports it and the bodies are missing.
 func (m maker) makeDetail(r *rows.Row) (Detail, error) {
 	v := m.v
 	d := Detail{Row: m.makeRow(live.KeyOf(r), r), Lines: []Line{}, Frames: []Frame{}, Facts: factsOf(r)}
@@ -90,8 +90,8 @@ func (m maker) makeDetail(r *rows.Row) (Detail, error) {
 	return d, err
 }
 
-// explain adds the reason of a failure to the row and the facts if the recording has none: a tap or
-// a proxy records only the response.
+// explain adds the reason of a failure to the row and the facts if the recording has no reason: a
+// tap or a proxy records only the response.
 func explain(d *Detail) {
 	for _, l := range d.Lines {
 		if d.Row.Failed && d.Row.Text == "" && l.Kind == "response" {

@@ -33,8 +33,8 @@ func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change
 	return request, response, err
 }
 
-// comparedParts returns the params of an exchange without its progress token, and its result or error. The
-// response is nil if none was recorded.
+// comparedParts returns the params of an exchange without its progress token, and its result or
+// error. The response is nil if it was not recorded.
 func comparedParts(r *rows.Row) (params, response json.RawMessage, err error) {
 	x, err := readExchange(r, maxBytes)
 	if err != nil {

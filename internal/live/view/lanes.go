@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/live"
 )
 
-// maxBars limits the bars of all lanes together. Beyond it, bars that begin close to each other
-// are merged.
+// maxBars limits the total of bars in all lanes. Beyond it, bars that begin close to each other are
+// merged.
 const maxBars = 2000
 
 // Lanes returns the exchanges that a query selects and that overlap a time window, grouped by

@@ -18,8 +18,8 @@ import (
 
 // A Line is an arrow between a client and a server, or a remark.
 type Line struct {
-	// Dir is "sent" for an arrow to the server, "received" for an arrow to the client, and "" for a
-	// remark.
+	// Dir is "sent" for an arrow to the server, "received" for an arrow to the client, and "" if
+	// the line is a remark.
 	Dir  string    `json:"dir"`
 	Time time.Time `json:"time"`
 	// Kind is "request", "response", "progress", "log", "question", "answer", "notification",
@@ -29,7 +29,7 @@ type Line struct {
 	Level string `json:"level,omitempty"` // "", "warning", "error"
 	// Times is the number of equal lines that this line represents, at least 1.
 	Times int `json:"times,omitempty"`
-	// cause is the error of a cut; "" for other lines and cuts without an error.
+	// cause is the error of a cut; "" if the line is no cut or the cut has no error.
 	cause string
 }
 
@@ -66,7 +66,8 @@ type liner struct {
 	row      *rows.Row
 	exchange *wire.Exchange
 	lines    []Line
-	// progress is the index of the line that combines all progress notifications; -1 if none exists.
+	// progress is the index of the line that combines all progress notifications; -1 without such a
+	// line.
 	progress int
 	askedAt  map[string]time.Time
 	story    *story
@@ -80,7 +81,7 @@ func makeLines(r *rows.Row, x *wire.Exchange, waits bool) []Line {
 		switch {
 		case f.Kind == wire.Head || f.Kind == wire.Closed:
 			l.addStream(f)
-		case f.Kind == wire.Stderr: // shown apart from the lines
+		case f.Kind == wire.Stderr: // shown separately
 		case f.Kind == wire.Fault:
 			l.addFault(f)
 		case f.Kind == wire.Held:
@@ -105,7 +106,7 @@ func makeLines(r *rows.Row, x *wire.Exchange, waits bool) []Line {
 // inOrder returns the frames of an exchange that make lines, by time.
 func inOrder(x *wire.Exchange) []wire.Frame {
 	all := slices.Concat([]wire.Frame{x.Request}, x.OtherMessages, x.NonMessages, []wire.Frame{x.Response})
-	// Of the heads only those of resumptions make lines.
+	// Only the heads of resumptions make lines.
 	for _, h := range x.Heads {
 		if h.HTTP.Field(lastEventID) != "" {
 			all = append(all, h)
@@ -303,7 +304,7 @@ func (l *liner) addProgress(line Line, params jsonraw.Members) {
 }
 
 // listFollows reports whether the client of a row requested a list after a time. It looks at all
-// conversations of the client, because each stateless request may be one of its own.
+// conversations of the client, because each stateless request may be a separate conversation.
 func listFollows(r *rows.Row, method string, after time.Time) bool {
 	for _, other := range r.Capture().Rows() {
 		sameClient := other.Target == r.Target && other.ClientName() == r.ClientName()
@@ -353,8 +354,8 @@ func rowResponse(r *rows.Row, f wire.Frame) string {
 	return text
 }
 
-// wrongText returns a text about the error of an invalid response, with the first finding, or ""
-// for other outcomes.
+// wrongText returns a text about the error of an invalid response, with the first finding, or "" if
+// the outcome is not an invalid response.
 func wrongText(r *rows.Row) string {
 	if r.Channel != string(wire.BadResponse) && r.Channel != string(wire.OutputInvalid) {
 		return ""
@@ -377,7 +378,7 @@ func (l *liner) addOutcome(waits bool) {
 		line.Level = levelWarning
 		line.Time = r.Time.Add(r.Cancel.After)
 		line.Text = cancelWords(r)
-	// A line has the outcome, or there is none yet.
+	// A line has the outcome, or there is no outcome yet.
 	case l.exchange.Response.Raw != nil || r.IsSeparate || waits || r.Cancel != nil:
 		return
 	case r.IsOpen():
@@ -410,7 +411,7 @@ func (l *liner) markCut(err string) bool {
 	return false
 }
 
-// readExchange reads the exchange of a row, which is never nil. It has no frames if none were
+// readExchange reads the exchange of a row, which is never nil. It has no frames if nothing was
 // recorded. If the row has more than limit bytes, the error is a *largeError.
 func readExchange(r *rows.Row, limit int64) (*wire.Exchange, error) {
 	if r.Size() > limit {
@@ -471,8 +472,8 @@ func editedRequest(x *wire.Exchange) (was, sent wire.Frame) {
 	return was, sent
 }
 
-// addHeld adds the line of a held message. The frame of the end of the hold, which says what became
-// of the message, replaces the line of its beginning.
+// addHeld adds the line of a held message. The frame of the end of the hold, which has the outcome,
+// replaces the line of its beginning.
 func (l *liner) addHeld(f wire.Frame) {
 	line := Line{Dir: f.Dir.String(), Time: f.Time, Kind: lineHeld, Text: "held"}
 	if h := f.Held; h != nil && h.Milliseconds > 0 {

@@ -117,9 +117,9 @@ func (l *Lists) definition(raw json.RawMessage) *Definition {
 	return d
 }
 
-// Tool returns the definition of a called tool, or nil if none is known. It prefers the last
-// definition that the call's conversation listed before the call, then a later one, then one of
-// another conversation with the same target, and at last one of another recording.
+// Tool returns the definition of a called tool, or nil if no definition is known. It prefers the
+// last definition that the call's conversation listed before the call, then a later one, then a
+// definition from another conversation with the same target, and at last from another recording.
 func (l *Lists) Tool(call *rows.Row) (best *Definition) {
 	const (
 		inOtherTalk = 1 + iota

@@ -11,7 +11,7 @@ import (
 
 // A Phase is a part of the duration of an exchange. "wait" lasts from the request to the first
 // byte, "first" from there to the first event, and "person" while the server waits for a response
-// to a request of its own.
+// to its own request.
 type Phase struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
@@ -118,9 +118,9 @@ func firstMessage(x *wire.Exchange) *wire.Frame {
 	return nil
 }
 
-// findSpecialPeriods returns the periods in which messages were held, and the periods in which the
-// server waited for a response to a request of its own or for the next round. Such a period lasts
-// until end if no response came.
+// findSpecialPeriods returns the periods when messages were held, and the periods when the server
+// waited for a response to its own request or for the next round. Such a period lasts until end if
+// no response came.
 func findSpecialPeriods(x *wire.Exchange, end time.Time) (all []period) {
 	for _, f := range x.NonMessages {
 		if f.Held != nil && f.Held.Milliseconds > 0 {
@@ -150,8 +150,8 @@ func findSpecialPeriods(x *wire.Exchange, end time.Time) (all []period) {
 	return all
 }
 
-// sumPhases adds up the periods of each name. A period that overlaps one of special counts as
-// the special one.
+// sumPhases adds up the periods of each name. The part of a period that overlaps a special period
+// counts as the special period.
 func sumPhases(parts, special []period) (phases []Phase) {
 	sums := map[string]time.Duration{}
 	for _, p := range parts {
@@ -202,8 +202,8 @@ func earlier(a, b time.Time) time.Time {
 // minExplained is the smallest duration in seconds that whyItTook explains.
 const minExplained = 0.001
 
-// whyItTook explains in one sentence what took most of the time. Returns "" for an exchange of less
-// than minExplained.
+// whyItTook explains in one sentence what took most of the time. It returns "" if the exchange took
+// less than minExplained.
 func whyItTook(phases []Phase, x *wire.Exchange) string {
 	var largest Phase
 	sum := 0.0

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// defaultRows is the number of rows on a page if the query gives none.
+	// defaultRows is the number of rows on a page if the query gives no number.
 	defaultRows = 200
 	// maxRows limits the rows on a page.
 	maxRows = 5000
@@ -23,7 +23,7 @@ const (
 	maxTalked = 4 << 20
 )
 
-// The states of a Row. A row without a response is done too if none can follow.
+// The states of a Row. A row without a response is done too if no response can follow.
 const (
 	stateOpen   = "open"
 	stateAsking = "asking"
@@ -45,7 +45,7 @@ func (v *Views) Rows(ctx context.Context, q Query) (Page, error) {
 }
 
 // page returns a page without its rows, and the keys of the rows, at most limit. For a malformed
-// conversation the page is empty and says so.
+// conversation the page is empty and Absent has the reason.
 func (v *Views) page(ctx context.Context, q Query, limit int) (Page, []live.Key, error) {
 	storeQuery, ok := q.storeQuery()
 	if !ok {
@@ -140,7 +140,7 @@ func (m maker) makeRow(key live.Key, r *rows.Row) Row {
 	if r.Within != nil {
 		out.Parent = live.KeyOf(r.Within).String()
 	}
-	// An open row's values are those of now.
+	// An open row's values are computed as of now.
 	if m.v.waits(r) {
 		out.State = stateOpen
 		out.Seconds = max(m.now.Sub(r.Time)-r.Held, r.Duration).Seconds()
@@ -186,7 +186,7 @@ func notesText(r *rows.Row) string {
 }
 
 // roughPhases returns the phases that can be computed without frames. held is in seconds. Streams
-// and pipes have none, as they last until their client ends.
+// and pipes have no phases, as they last until their client ends.
 func roughPhases(r Row, held float64) (phases []Phase) {
 	add := func(name string, seconds float64) {
 		if seconds > 0 {
@@ -206,7 +206,7 @@ func roughPhases(r Row, held float64) (phases []Phase) {
 	return phases
 }
 
-// hasOpenQuestions reports whether the server waits for a response to a request of its own.
+// hasOpenQuestions reports whether the server waits for a response to its own request.
 func hasOpenQuestions(r *rows.Row) bool {
 	return slices.ContainsFunc(questions(r), (*rows.Row).IsOpen)
 }

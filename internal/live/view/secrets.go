@@ -22,9 +22,9 @@ const (
 	maxOfSecret = 50
 )
 
-// Secrets returns the secrets that were hidden in the newest rows that a query selects, those of
-// several servers first, then the most frequent. It waits until all bodies are searched, or returns
-// the error of ctx.
+// Secrets returns the secrets that were hidden in the newest rows that a query selects, first the
+// secrets of several servers, then the most frequent. It waits until all bodies are searched, or
+// returns the error of ctx.
 func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 	q.Filter = strings.TrimSpace(q.Filter)
 	if q.Filter != "" {

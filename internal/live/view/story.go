@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// lastEventID is the header field with which a client resumes a stream.
+// lastEventID is the header field that a client resumes a stream with.
 const lastEventID = "Last-Event-ID"
 
 // A streamCut is a stream of an exchange that broke before its end, and its resumption.
@@ -25,7 +25,8 @@ type streamCut struct {
 	lastID string
 	// resumedAt is when the client resumed the stream; zero if it did not.
 	resumedAt time.Time
-	// resumedFrom is the id from which the client resumed it, and events counts the events after that.
+	// resumedFrom is the id that the client resumed it from, and events counts the events after
+	// that.
 	resumedFrom string
 	events      int
 	// isNeverConnected is true if the connection failed, so that nothing was sent.
@@ -181,9 +182,9 @@ func (c *streamCut) describeLoss() string {
 	return fmt.Sprintf("it asked from %s, so events may come twice", cutText(c.resumedFrom, 60))
 }
 
-// Text describes the cuts of an exchange or of a separate stream in one sentence; "" if there are
-// none. isStream is true for a separate stream, which has no response. waits is true if the client
-// may still resume the stream.
+// Text describes the cuts of an exchange or of a separate stream in one sentence; or returns "" if
+// it was not cut. isStream is true for a separate stream, which has no response. waits is true if
+// the client may still resume the stream.
 func (s *story) Text(isStream, waits bool) string {
 	if len(s.Cuts) == 0 {
 		return ""
@@ -239,7 +240,7 @@ func (s *story) describeMissing(c *streamCut, isStream bool) string {
 var bareRequests = map[string]string{"DELETE": "ends the session", "GET": "opens a stream"}
 
 // addStream adds the line of a stream that broke or was resumed, or of an HTTP request without a
-// message. It adds none for a stream that ended as expected.
+// message. It adds no line if the stream ended as expected.
 func (l *liner) addStream(f wire.Frame) {
 	if f.Kind == wire.Head && f.HTTP.Field(lastEventID) == "" {
 		text := cmp.Or(bareRequests[f.HTTP.Method], f.HTTP.Method)

@@ -31,7 +31,7 @@ var rowValues = map[string]func(*rows.Row) string{
 	"dir": func(r *rows.Row) string { return r.Dir.String() },
 }
 
-// digits returns a number as text; "" for 0, which means unknown.
+// digits returns a number as text; or "" if n is 0, which means unknown.
 func digits(n int) string {
 	if n == 0 {
 		return ""
@@ -40,7 +40,8 @@ func digits(n int) string {
 }
 
 // Suggest completes the last word of a filter. Each suggestion replaces the whole word. Without a
-// colon in the word it suggests fields, else values of the field, for the last one of a list "a,b".
+// colon in the word it suggests fields, else values of the field, in a list "a,b" for the last
+// value.
 func (v *Views) Suggest(text string) []Suggestion {
 	word := text[strings.LastIndexAny(text, " (")+1:]
 	sign := ""
@@ -133,8 +134,8 @@ func (v *Views) eachNewest(visit func(r *rows.Row)) {
 	})
 }
 
-// knownValues returns the values that the filter language defines for a field, or none if a field
-// has any values.
+// knownValues returns the values that the filter language defines for a field, or nil if the field
+// accepts any value.
 func (v *Views) knownValues(field string) []string {
 	switch field {
 	case "finding":

@@ -68,8 +68,8 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	return out, nil
 }
 
-// A selection is the set of tools that a filter selects: those of the calls it matches, or of the
-// servers of its rows.
+// A selection is the set of tools that a filter selects: the tools of the calls it matches, or of
+// the servers of its rows.
 type selection struct {
 	onlyCalls bool
 	servers   map[string]bool
@@ -116,7 +116,7 @@ type clientLists struct {
 	changed time.Time
 }
 
-// A listing has the pages of one list in the order in which a client fetched them.
+// A listing has the pages of one list in the order a client fetched them in.
 type listing struct {
 	at    time.Time
 	pages []*ListPage
@@ -170,7 +170,7 @@ func (t *toolTable) addCall(r *rows.Row) {
 func clientOf(r *rows.Row) string { return cmp.Or(r.ClientName(), "the client") }
 
 // addPage adds a page of a tool list. A page that does not continue the client's last list begins
-// another one, of which the first pages are missing.
+// another list, whose first pages are missing.
 func (t *toolTable) addPage(r *rows.Row) {
 	p := t.v.lists.Page(r)
 	if p == nil {
@@ -401,7 +401,7 @@ func describeProblems(name, schema string, times int) string {
 	return strings.Join(texts, "; ")
 }
 
-// unfetchedPage returns an entry for the first page that no client fetched. It returns none if a
+// unfetchedPage returns an entry for the first page that no client fetched. It returns nil if a
 // client has the whole list or no list was fetched.
 func (s *serverTools) unfetchedPage() []Tool {
 	deepest := 0
@@ -427,7 +427,7 @@ func (s *serverTools) unfetchedPage() []Tool {
 	}
 }
 
-// addErrors adds the last error of each tool, for which it reads the responses.
+// addErrors adds the last error of each tool; it reads the responses for that.
 func (t *toolTable) addErrors(tools []Tool) {
 	var keys []live.Key
 	var toolIndexes []int

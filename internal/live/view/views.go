@@ -16,7 +16,7 @@ type Options struct {
 	Now func() time.Time
 	// Title names the source: "all recordings", or a file.
 	Title string
-	// Hint tells the user what to do while there are no rows.
+	// Hint is the next step for the user while there are no rows.
 	Hint string
 	// File is true if the source cannot grow.
 	File bool
@@ -62,11 +62,12 @@ func (v *Views) Status() Status {
 // Wait waits for a change after the given one, and returns the number of the last change.
 func (v *Views) Wait(ctx context.Context, after uint64) uint64 { return v.store.Wait(ctx, after) }
 
-// fewRows is the number of rows up to which a file is shown as a whole instead of by conversation.
+// fewRows is the maximum number of rows of a file that is shown as a whole instead of by
+// conversation.
 const fewRows = 200
 
-// Conversations returns the conversations of the store. In a file with few rows, none has First
-// set.
+// Conversations returns the conversations of the store. In a file with few rows, no conversation
+// has First set.
 func (v *Views) Conversations() []Conversation {
 	all := v.store.Conversations()
 	out := make([]Conversation, len(all))

@@ -151,7 +151,7 @@ func Lists(recorded, current []json.RawMessage, key string) (_, _ []json.RawMess
 	return before, after
 }
 
-// entryNames are the names of the entries of a list, "" for an entry without one.
+// entryNames are the names of the entries of a list, or "" if an entry has no name.
 type entryNames struct {
 	names []string
 	// first maps a name to the place of its first entry; hidden are the places of entries whose
@@ -176,8 +176,8 @@ func namesOf(all []json.RawMessage, key string) entryNames {
 	return n
 }
 
-// findFitting returns the place of the first unused entry whose name fits name, if at least one of
-// the names has a placeholder. It returns -1 if there is no such entry.
+// findFitting returns the place of the first unused entry whose name fits name, if either name has
+// a placeholder. It returns -1 if there is no such entry.
 func (n entryNames) findFitting(name string, used map[int]bool) int {
 	if !redact.HasHiddenParts(name) { // then the other name must have the placeholder
 		for _, i := range n.hidden {

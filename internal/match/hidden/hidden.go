@@ -39,7 +39,7 @@ func parseMark(text string) mark {
 	return mark{length, hash[len(hash)-4:]}
 }
 
-// A Fit is the evidence that two values are equal if one of them has placeholders.
+// A Fit is the evidence that two values are equal if either has placeholders.
 type Fit int
 
 // The fits, the weakest first. ByPlace accepts any text in the place of a secret.
@@ -153,14 +153,14 @@ func hiddenText(n *jsonvalue.Node) string {
 	return n.Text
 }
 
-// Comparable reports whether two values can be compared by a placeholder in one of them.
+// Comparable reports whether two values can be compared by a placeholder in either.
 func Comparable(recorded, current *jsonvalue.Node) bool {
 	hasText := func(n *jsonvalue.Node) bool { return n.Kind == jsonvalue.String || n.Kind == jsonvalue.Number }
 	return (recorded.Hidden || current.Hidden) && hasText(recorded) && hasText(current)
 }
 
-// Compare compares two values by the placeholders in one of them. It returns None if neither has
-// any.
+// Compare compares two values by their placeholders. It returns None if neither value has a
+// placeholder.
 func Compare(recorded, current *jsonvalue.Node) Fit {
 	best := None
 	if !Comparable(recorded, current) {
@@ -206,7 +206,7 @@ func Names(recorded, current []*jsonvalue.Node) (_, _ []*jsonvalue.Node) {
 	return rename(recorded, current), current
 }
 
-// hasName reports whether one of the members has a name.
+// hasName reports whether a member has a name.
 func hasName(all []*jsonvalue.Node, name string) bool {
 	return slices.ContainsFunc(all, func(n *jsonvalue.Node) bool { return n.Name == name })
 }

@@ -61,7 +61,7 @@ func Rational(text string) *big.Rat {
 	return r
 }
 
-// Apart returns the distance of two decimal texts, or nil if one is too large.
+// Apart returns the distance of two decimal texts, or nil if either text is too large.
 func Apart(a, b string) *big.Rat {
 	x := Rational(a)
 	y := Rational(b)

@@ -242,8 +242,8 @@ func CompareNames(a, b string) int {
 	return len(a) - len(b)
 }
 
-// unitOrder returns the rank of the first byte in which two texts in UTF-8 differ. Characters
-// beyond U+FFFF, which begin with 0xF0 or more, are surrogates in UTF-16 and precede U+E000.
+// unitOrder returns the rank of the first byte where two texts in UTF-8 differ. Characters beyond
+// U+FFFF, which begin with 0xF0 or more, are surrogates in UTF-16 and precede U+E000.
 func unitOrder(c byte) int {
 	if c >= 0xF0 {
 		return 0xED*32 + 1 + int(c-0xF0)

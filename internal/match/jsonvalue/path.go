@@ -126,7 +126,7 @@ func identifier(text string) string {
 }
 
 // quotedName returns the JSON string at the beginning of a text and its length in the text, or 0 if
-// there is none.
+// the text does not begin with a string.
 func quotedName(text string) (name string, length int) {
 	for i := 1; i < len(text) && text[0] == '"'; i++ {
 		switch text[i] {
@@ -173,7 +173,7 @@ func (s Step) write(b *strings.Builder, first bool) {
 	}
 }
 
-// Select returns the JSON pointers of the values in raw to which the path leads, or nil if raw is
+// Select returns the JSON pointers of the values in raw that the path leads to, or nil if raw is
 // not JSON.
 func (p Path) Select(raw json.RawMessage) (pointers []string) {
 	n, err := Parse(raw)
@@ -236,7 +236,7 @@ func (n *Node) Find(pointer string) *Node {
 	return n
 }
 
-// Covers reports whether p leads to every value to which the other path leads.
+// Covers reports whether p leads to every value that the other path leads to.
 func (p Path) Covers(other Path) bool {
 	return slices.EqualFunc(p, other, func(own, o Step) bool { return own == o || own.All && o.Item })
 }

@@ -143,7 +143,7 @@ func (r *writer) writeBadResponse(o wire.Outcome) {
 		r.writeBody(o)
 		return
 	}
-	for _, p := range m.Problems { // those that the headline does not name already
+	for _, p := range m.Problems { // the problems that the headline does not already name
 		if p.Severity == wire.Error && !strings.Contains(o.Text, p.Text) {
 			r.writeLine("%s", Finding(r.st, p))
 		}

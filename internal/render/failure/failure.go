@@ -158,7 +158,7 @@ var kindTexts = map[wire.Kind]struct {
 	wire.Signal:   {"", "interrupted", ""},
 }
 
-// headline says what happened; it begins with the channel.
+// headline describes the outcome; it begins with the channel.
 func headline(o wire.Outcome) string {
 	if o.IsSummary {
 		return o.Text

@@ -195,8 +195,8 @@ var programNotFound = sync.OnceValue(func() *regexp.Regexp {
 		`[-\w./]+: (?:\d+: |line \d+: )?([-\w./@+]+): (?:command )?not found)`)
 })
 
-// notInstalledHint returns a hint for a process that ended with status 127, by which shells and env
-// report a program that they did not find; "" for any other process.
+// notInstalledHint returns a hint for a process that ended with status 127, which shells and env
+// report for a program that they did not find, or "".
 func notInstalledHint(p *wire.ProcessFacts) wire.Hint {
 	if p == nil || p.HowEnded != "exit status 127" {
 		return ""
@@ -250,7 +250,7 @@ func rpcHint(o wire.Outcome) wire.Hint {
 // codeInternalError is the code of an internal error. Servers also send it for errors of tools.
 const codeInternalError = -32603
 
-// capabilityFlags are the flags with which mcpc offers a capability to the server.
+// capabilityFlags are the flags that make mcpc offer a capability to the server.
 var capabilityFlags = []struct{ capability, flags string }{
 	{"elicitation", "with --answer FIELD=VALUE or --answer-defaults mcpc declares elicitation and answers the forms"},
 	{"url", "--on-elicit COMMAND or a terminal can open pages"},

@@ -18,7 +18,7 @@ type Context struct {
 	ShellCommands map[string]bool
 	// ServerCommand is at the end of the command line: "-- node server.js".
 	ServerCommand string
-	// Flags are other flags of the user's command line; nil if there are none.
+	// Flags are other flags of the user's command line; nil without such flags.
 	Flags *Flags
 }
 
@@ -33,7 +33,7 @@ type Flags struct {
 	Commands map[string]bool
 }
 
-// longCommand is the length from which a hint repeats the command of a server once only.
+// longCommand is the minimum length of a server's command that a hint repeats only once.
 const longCommand = 40
 
 // Elsewhere replaces the command of a server that is too long to repeat or contains a secret.
@@ -101,7 +101,7 @@ func (c Context) localCommand(words string) string {
 	return line + words
 }
 
-// withBlank returns text and a blank, or "" for "".
+// withBlank returns text and a blank, or "" if text is "".
 func withBlank(text string) string {
 	if text == "" {
 		return ""

@@ -133,7 +133,7 @@ func parseError(expr string, err error) error {
 	return fmt.Errorf("reading the jq expression: %w at character %d", err, place)
 }
 
-// Print writes each value of the program on a line of its own. For a terminal it sanitizes and
+// Print writes each value of the program on a separate line. For a terminal it sanitizes and
 // indents it. It stops with an error if ctx ends.
 func (p *Program) Print(ctx context.Context, w io.Writer, st term.Style, raw []byte) error {
 	return eachValue(ctx, p.code, p.values, raw, func(v any, text []byte) error {

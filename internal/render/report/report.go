@@ -51,7 +51,7 @@ type Step struct {
 	Ended  wire.Outcome
 	// Why says why a step was skipped.
 	Why string
-	// See is a command that shows the traffic, Hint says what to do.
+	// See is a command that shows the traffic, Hint suggests the next step.
 	See, Hint wire.Hint
 }
 

@@ -34,7 +34,7 @@ const (
 	Sixel
 )
 
-// A Canvas says how pictures are drawn on a terminal. The zero Canvas draws none.
+// A Canvas describes how pictures are drawn on a terminal. The zero Canvas draws nothing.
 type Canvas struct {
 	Method int
 	// Rows is the height of the terminal; 0 is 24.
@@ -224,8 +224,8 @@ func (c Canvas) withDefaults() Canvas {
 const (
 	// maxCells is the largest width of a picture; its height leaves a third of the screen free.
 	maxCells = 80
-	// maxMagnifiedRows is the height to which a small picture is magnified, by a whole factor so that
-	// its pixels stay squares.
+	// maxMagnifiedRows is the height that a small picture is magnified to, by a whole factor so
+	// that its pixels stay squares.
 	maxMagnifiedRows = 6
 )
 
@@ -320,7 +320,7 @@ func cubeStep(value uint8) (step, nearest int) {
 	} else if value < 115 {
 		step = 1
 	} else {
-		step = (int(value) - 35) / 40 // from 95 on the values are 40 apart
+		step = (int(value) - 35) / 40 // from 95 on the values differ by 40
 	}
 	return step, steps[step]
 }

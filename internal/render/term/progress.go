@@ -39,7 +39,7 @@ type Progress struct {
 	mu       sync.Mutex
 	start    time.Time
 	lastDraw time.Time
-	// shownWidth is the width of the line on the screen; 0 if there is none.
+	// shownWidth is the width of the line on the screen; 0 without a line.
 	shownWidth int
 	// isMidline is true if the last written text has no line end, as a prompt, which the line must
 	// not overwrite.
@@ -49,7 +49,7 @@ type Progress struct {
 	heldText *bytes.Buffer
 
 	// activity is what the line says if the command waits for something other than a response;
-	// onCtrlC is the effect of Ctrl-C. Both are "" for a plain request.
+	// onCtrlC is the effect of Ctrl-C. Both are "" if the command waits for a response.
 	activity, onCtrlC string
 
 	frame int

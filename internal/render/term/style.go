@@ -11,14 +11,14 @@ import (
 	"mcpc/internal/render/hint"
 )
 
-// A Style says what mcpc may write to one stream. Each stream has its own: often stdout is a pipe
-// and stderr a terminal.
+// A Style describes what mcpc may write to one stream. Each stream has its own: often stdout is a
+// pipe and stderr a terminal.
 type Style struct {
 	// Terminal is true if a person reads the stream: sanitize, indent, align.
 	Terminal bool
 	// Color allows SGR sequences.
 	Color bool
-	// Width is the terminal's width in columns; 80 for a pipe.
+	// Width is the terminal's width in columns; 80 if the stream is a pipe.
 	Width int
 	// Height is the terminal's height in lines; 0 if unknown.
 	Height int
@@ -43,8 +43,8 @@ type Screen interface {
 }
 
 // StyleFor returns the style of a standard stream. color is the --color flag: "auto", "always" or
-// "never"; getenv reads the environment. The flag overrides the environment, in which NO_COLOR
-// comes first, then CLICOLOR_FORCE, then TERM=dumb and CLICOLOR=0.
+// "never"; getenv reads the environment. The flag overrides the environment, where NO_COLOR comes
+// first, then CLICOLOR_FORCE, then TERM=dumb and CLICOLOR=0.
 func StyleFor(stream any, color string, getenv func(string) string) Style {
 	s := Style{Width: 80}
 	switch stream := stream.(type) {
@@ -108,7 +108,7 @@ func (s Style) Faint(text string) string { return s.Paint(Dim, text) }
 // Alert paints a sanitized text that reports a problem.
 func (s Style) Alert(text string) string { return s.Paint(Yellow, text) }
 
-// Ornament returns one of mcpc's own marks, in ASCII if the style requires it.
+// Ornament returns a mark of mcpc, in ASCII if the style requires it.
 func (s Style) Ornament(ascii, other string) string {
 	if s.ASCII {
 		return ascii

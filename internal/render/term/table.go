@@ -64,8 +64,8 @@ type Column struct {
 	Head string
 	// MinWidth is the width reserved for rows that are written later.
 	MinWidth int
-	// CutTo is the width to which the column may be cut; 0 forbids it. Columns with CutFirst are
-	// cut before all others, and the column with the most width above CutTo first.
+	// CutTo is the minimum width that the column may be cut to; 0 forbids it. Columns with CutFirst
+	// are cut before all others, and the column with the most width above CutTo first.
 	CutTo    int
 	CutFirst bool
 	// Right aligns the cells to the right, as for numbers.
@@ -160,7 +160,7 @@ func (g *Grid) Head() error {
 // Rows writes rows, each cell sanitized and on one line. Cells beyond the Grid's columns are omitted.
 func (g *Grid) Rows(rows [][]string) error { return g.writeRows(rows, false) }
 
-// writeRows writes rows. hasHead says that the first is the head.
+// writeRows writes rows. hasHead reports whether the first row is the head.
 func (g *Grid) writeRows(rows [][]string, hasHead bool) error {
 	var b bytes.Buffer
 	for i, row := range rows {

@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Widths count columns of a terminal: a letter has one, a CJK character or an emoji two, a combining
-// mark none. All functions expect sanitized text, which cannot move the cursor.
+// Widths count columns of a terminal: a letter has one, a CJK character or an emoji two, a
+// combining mark 0. All functions expect sanitized text, which cannot move the cursor.
 
 // Columns returns the width for layouts: 80 if the style does not know it.
 func (s Style) Columns() int {
@@ -32,8 +32,8 @@ func Width(text string) int { return ansi.StringWidth(text) }
 // Truncate returns the start of a text that fits into width columns.
 func Truncate(text string, width int) string { return ansi.Truncate(text, width, "") }
 
-// WrapWords breaks a text at blanks into lines of at most width columns. A longer word gets a line
-// of its own.
+// WrapWords breaks a text at blanks into lines of at most width columns. A longer word gets a
+// separate line.
 func WrapWords(text string, width int) []string {
 	return breakLines(Style{}, []span{{text: text}}, 0, width)
 }
@@ -118,7 +118,7 @@ func (s Style) WrapIndented(text string, lead, indent int) string {
 func (s Style) WrapLine(text string) string { return s.WrapIndented(s.Line(text), 0, 2) }
 
 // hardWrap breaks text at blanks, and within a word only if it is longer than a line: the text
-// after a hyphen must not look like a word of its own.
+// after a hyphen must not look like a separate word.
 func hardWrap(s Style, text string, width int) (lines []string) {
 	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text)
 	for line := range strings.SplitSeq(text, "\n") {

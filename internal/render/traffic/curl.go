@@ -16,7 +16,7 @@ type HTTPRequest struct {
 }
 
 // Curl adds the command that sends a request again: the same body, and the same header fields
-// except those that curl sets itself. session is the variable with the session's id, or "".
+// except the fields that curl sets itself. session is the variable with the session's id, or "".
 func (s *Script) Curl(p HTTPRequest, session string) error {
 	words, err := s.curlLines(p, session)
 	if err != nil {
@@ -135,8 +135,8 @@ func (s *Script) Field(f wire.Field) string {
 	return s.fieldWord(f, "")
 }
 
-// fieldWord returns a header field for curl, which has its own syntax for a field without a value. It
-// returns "" for a field that curl sets itself or that is not valid.
+// fieldWord returns a header field for curl, which has its own syntax for a field without a value.
+// It returns "" if curl sets the field itself or the field is not valid.
 func (s *Script) fieldWord(f wire.Field, session string) string {
 	name := strings.ToLower(f.Name)
 	if ConnectionFields[name] || !wire.IsToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00") {
@@ -146,7 +146,7 @@ func (s *Script) fieldWord(f wire.Field, session string) string {
 		return `"` + f.Name + ": $" + session + `"`
 	}
 	if f.Value == "" && name == "user-agent" {
-		return "'User-Agent:'" // a client that sends none
+		return "'User-Agent:'" // the client sends no such field
 	}
 	if f.Value == "" {
 		return shellwords.Quote(f.Name + ";")

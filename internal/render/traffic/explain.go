@@ -204,13 +204,13 @@ func (e *explainer) noteOnce(key, note string) string {
 	return note
 }
 
-// addMessage shows a body or an event, below a line of its own unless it follows the head of its HTTP
+// addMessage shows a body or an event, below a separate line unless it follows the head of its HTTP
 // message.
 func (e *explainer) addMessage(f wire.Frame, followsHead bool) {
 	e.current = wire.ParseMessage(f.Raw)
 	e.role = messageRole(f.Dir, e.current.Kind)
 	if e.role == "request" {
-		e.request = e.current // the last one of several rounds
+		e.request = e.current // the last of several rounds
 	}
 	// Then it came on the HTTP request of another message, such as a notification.
 	e.isUnrequested = e.role == "response" && len(e.x.HeadsOf(f)) > 0

@@ -31,7 +31,7 @@ func (e *explainer) layout() string {
 	return b.String()
 }
 
-// noteColumn returns the column in which notes begin; 0 if the terminal is too narrow.
+// noteColumn returns the column where notes begin, or 0 if the terminal is too narrow.
 func (e *explainer) noteColumn() int {
 	if e.st.Columns() < minColumns {
 		return 0

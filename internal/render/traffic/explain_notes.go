@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The notes of Explain are in two tables: one for HTTP, one for the members of messages. A note says
-// what a part is for, in words that a newcomer knows, and names the common mistake.
+// The notes of Explain are in two tables: one for HTTP, one for the members of messages. A note
+// explains what a part is for, in words that a newcomer knows, and names the common mistake.
 
 // A noteRow has the note for the members at a path. The first row that matches counts.
 type noteRow struct {
@@ -148,7 +148,7 @@ func statusNote(code int) string {
 const sessionLostNote = "the server does not know the session any more; " +
 	"the client has to initialize again (basic/transports)"
 
-// sessionLost reports whether a response's head says that the server does not know the session of
+// sessionLost reports whether a response's head shows that the server does not know the session of
 // its request: status 404 to a request with a session id, without an error about the method or its
 // params. A stateless request, which names its method in a header field, has no session.
 func sessionLost(x *wire.Exchange, response wire.Frame) bool {

@@ -49,7 +49,8 @@ func (e *explainer) addValue(raw json.RawMessage, path []string, lead, tail stri
 	}
 }
 
-// splitJSON returns the members of an object or the items of an array; nil for {}, [] and any other value.
+// splitJSON returns the members of an object or the items of an array; or nil if raw is {}, [] or
+// any other value.
 func splitJSON(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
 	if len(raw) > 2 && raw[0] == '{' {
 		members, _ := jsonraw.Object(raw)
@@ -63,7 +64,7 @@ func splitJSON(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
 }
 
 // compactLine returns a small object or array of plain values on one line. It returns "" if the
-// value is too large or a note about one of its members is still to be given.
+// value is too large or a note about a member is still to be given.
 func (e *explainer) compactLine(lead string, members jsonraw.Members, items []json.RawMessage, path []string) string {
 	const maxCompact = 16 // members or items
 	isTopLevel := len(path) < 2
@@ -103,7 +104,7 @@ func hasChildren(raw json.RawMessage) bool {
 	return len(raw) > 2 && (raw[0] == '{' || raw[0] == '[')
 }
 
-// addMembers shows the members of an object, each on lines of its own.
+// addMembers shows the members of an object, each on separate lines.
 func (e *explainer) addMembers(members jsonraw.Members, path []string, indent string) {
 	for i, m := range members {
 		if i == maxExplainNames {

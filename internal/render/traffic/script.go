@@ -89,8 +89,9 @@ func (s *Script) eachPart(text, what string, plain, hidden func(string)) {
 	}
 }
 
-// variableFor returns the name of the variable of a secret, a new one if the script has none. shown is the
-// text that replaces the secret in the recording, and what the kind of its place.
+// variableFor returns the name of the variable of a secret, a new one if the script has no variable
+// for it. shown is the text that replaces the secret in the recording, and what the kind of its
+// place.
 func (s *Script) variableFor(shown, what string) string {
 	name, where := Variable(what)
 	number := 1     // of the variable among variables of the same kind
@@ -160,7 +161,7 @@ func Variable(what string) (name, where string) {
 	return name, where
 }
 
-// VariableComment returns the comment that says what value a variable needs.
+// VariableComment returns the comment about the value that a variable needs.
 func VariableComment(variable, where, shown string) string {
 	return fmt.Sprintf("# Set %s to %s, a hidden value: %s\n", variable, where, term.Line(shown))
 }
@@ -233,9 +234,9 @@ func (s *Script) Print(raw []byte, line bool) string {
 	return "{ " + strings.Join(append(commands, "}"), "; ")
 }
 
-// Run adds a command with an input as one of its words, before the words in more. If the input does
-// not fit in a word, the command gets "-" and reads its standard input. If input is nil, the command
-// has no such word.
+// Run adds a command with an input as a word, before the words in more. If the input does not fit
+// in a word, the command gets "-" and reads its standard input. If input is nil, the command has no
+// such word.
 func (s *Script) Run(words []string, input []byte, more ...string) {
 	if fitsInWord(string(input)) && input != nil {
 		words = append(words, s.Word(string(input), InBody))

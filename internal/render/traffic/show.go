@@ -155,8 +155,8 @@ func (v *exchangeWriter) writeHead(f wire.Frame) {
 	}
 }
 
-// ownRequestNote says that a message between request and response had its own HTTP request, and the
-// status of its response; "" if it had none.
+// ownRequestNote returns a note that a message between request and response had its own HTTP
+// request, with the status of the response, or "" if it had no own request.
 func ownRequestNote(f wire.Frame, x *wire.Exchange) string {
 	heads := x.HeadsOf(f)
 	if len(heads) == 0 {
@@ -249,7 +249,7 @@ func eventText(s term.Style, f wire.Frame) string {
 	return f.Kind.String() + ": " + text
 }
 
-// faultText says what a fault rule did.
+// faultText describes what a fault rule did.
 func faultText(s term.Style, f wire.Frame) string {
 	if f.Fault == nil {
 		return "fault"
@@ -261,7 +261,7 @@ func faultText(s term.Style, f wire.Frame) string {
 	return excerptLine(s, []byte(text), 400)
 }
 
-// heldText says what was done with a held message.
+// heldText describes what was done with a held message.
 func heldText(s term.Style, f wire.Frame) string {
 	if f.Held == nil {
 		return "held"

@@ -61,8 +61,8 @@ func Stats(w io.Writer, st term.Style, figures []StatsRow, all StatsRow, bars []
 	return err
 }
 
-// writeStatsTable writes a table with numbers at the right. A name that is too long for its column gets
-// a line of its own.
+// writeStatsTable writes a table with numbers at the right. A name that is too long for its column
+// gets a separate line.
 func writeStatsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	columns := []term.Column{{Head: "WHAT", CutTo: 12}}
 	heads := []string{"COUNT", "FAILED", "OPEN", "CANCELLED", "P50", "P95", "P99", "SIZE", "TOKENS"}

@@ -53,7 +53,7 @@ func drawSpan(s term.Style, p phase, total time.Duration, room int) string {
 	return indent + strings.Repeat(s.Ornament("#", "█"), max(endColumn-startColumn, 1))
 }
 
-// maxTicks is how many messages between request and response have a line of their own.
+// maxTicks is how many messages between request and response have a separate line.
 const maxTicks = 12
 
 // phasesOf returns the phases of each HTTP request up to its response, the reading of the response,

@@ -93,7 +93,7 @@ func (v *verbose) writeFrameLocked(f wire.Frame) {
 	head, hasHead := v.heads[f.Stream]
 	delete(v.heads, f.Stream)
 	isItsBody := f.Kind == wire.Body && f.Dir == wire.Sent
-	if hasHead && !isItsBody { // the POST has no body: its head gets a line of its own
+	if hasHead && !isItsBody { // the POST has no body: its head gets a separate line
 		v.writeHeadLocked(head)
 		hasHead = false
 	}
@@ -274,7 +274,7 @@ func (v *verbose) messageText(f wire.Frame) string {
 	return "not a message: " + m.Problem()
 }
 
-// responseText says to which request a response belongs, and how long it took.
+// responseText describes which request a response belongs to, and how long it took.
 func (v *verbose) responseText(f wire.Frame, m *wire.Message) string {
 	key := requestKey(1-f.Dir, m) // the request was sent in the other direction
 	request, matches := v.pending[key]
@@ -349,7 +349,7 @@ func (v *verbose) writeIndented(raw []byte) {
 	}
 }
 
-// maxIndented is the size from which a body is not parsed for its indentation.
+// maxIndented is the maximum size of a body that is parsed for its indentation.
 const maxIndented = 1 << 20
 
 // indentedStart returns the first maxPretty bytes of a body, indented if it is JSON, and the number of
@@ -370,8 +370,8 @@ func (v *verbose) indentedStart(raw []byte) (text string, omitted int) {
 	return text[:end], len(text) - end
 }
 
-// quoteBytes quotes bytes so that every one of them is visible: between backquotes if possible,
-// else with the escapes of a Go string.
+// quoteBytes quotes bytes so that every byte is visible: between backquotes if possible, else with
+// the escapes of a Go string.
 func quoteBytes(raw []byte) string {
 	s := string(raw)
 	if sanitize.IsPlain(s) && strconv.CanBackquote(s) {

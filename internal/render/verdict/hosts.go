@@ -32,7 +32,8 @@ type HostTool struct {
 	Cells []HostCell `json:"cells"`
 }
 
-// A HostCell says how a host accepts a tool, "ok" or one of verdictWords, and why.
+// A HostCell has a host's verdict about a tool, "ok" or an element of verdictWords, and the
+// reasons.
 type HostCell struct {
 	Host    string   `json:"host"`
 	Verdict string   `json:"verdict"`

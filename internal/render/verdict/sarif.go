@@ -214,8 +214,8 @@ func escapedPath(name string) string {
 	return strings.Join(segments, "/")
 }
 
-// subjectLine returns the first line of text that has a subject's name in quotes, such as "get-sum" for the
-// subject "tool get-sum"; 0 if there is none.
+// subjectLine returns the first line of text that has a subject's name in quotes, such as "get-sum"
+// for the subject "tool get-sum"; or 0 without such a line.
 func subjectLine(text []byte, subject string) int {
 	_, name, ok := strings.Cut(subject, " ")
 	if !ok {

@@ -33,7 +33,7 @@ type Report struct {
 	Command string `json:"-"`
 	Version string `json:"-"`
 	Target  string `json:"target"`
-	// Revisions are the protocol revisions by which the server was judged. Recording is the number
+	// Revisions are the protocol revisions that the server was judged by. Recording is the number
 	// or the file of the evidence. Requests counts the sent requests.
 	Revisions []string  `json:"revisions"`
 	Recording string    `json:"recording,omitempty"`
@@ -43,7 +43,7 @@ type Report struct {
 	Rules     []Rule    `json:"rules"`
 	// Hosts says how hosts accept the tools; nil if it is unknown.
 	Hosts *Hosts `json:"hosts,omitempty"`
-	// Lacks are the flags with which the rules that were not run would run.
+	// Lacks are the flags that would let the rules run that were not run.
 	Lacks []string `json:"-"`
 	// Known are findings that the baseline has. Stale are the fingerprints in the baseline that
 	// were not found again. Notes have further information for a reader.
@@ -84,7 +84,7 @@ type Finding struct {
 	Evidence  []Evidence `json:"evidence"`
 	Source    string     `json:"source"`
 	Fix       string     `json:"fix"`
-	// Repeat is a command that sends the same request; "" if there is none.
+	// Repeat is a command that sends the same request; "" if no command can send it.
 	Repeat      string `json:"repeat,omitempty"`
 	Fingerprint string `json:"fingerprint"`
 }
@@ -104,7 +104,7 @@ type Evidence struct {
 }
 
 // A Rule is an obligation of a server with the verdict: a severity, Pass, NotApplicable or NotRun.
-// Why says what is absent or what was found instead.
+// Why describes what is absent or what was found instead.
 type Rule struct {
 	ID       string   `json:"rule"`
 	Verdict  string   `json:"verdict"`
@@ -116,7 +116,7 @@ type Rule struct {
 	Tags     []string `json:"tags,omitempty"`
 }
 
-// Weight returns 1 to 3 for the severities Info to Error, and 0 for any other text.
+// Weight returns 1 to 3 for the severities Info to Error, and 0 if the text is no severity.
 func Weight(severity string) int {
 	return 1 + slices.Index([]string{Info, Warn, Error}, severity)
 }
@@ -199,7 +199,8 @@ func (r *Report) findRule(id string) Rule {
 	return Rule{ID: id}
 }
 
-// plainText returns a finding in a few lines, for the reports without a layout of their own.
+// plainText returns a finding in a few lines, for the report formats that have no layout for
+// findings.
 func (f *Finding) plainText() string {
 	lines := []string{f.Title}
 	add := func(name, value string) {
@@ -222,7 +223,7 @@ func (f *Finding) plainText() string {
 }
 
 // Unfinished says why the server could not be judged completely: the failed step of the ladder, or
-// why the judgement ended early. It returns "" for a complete judgement.
+// why the judgement ended early. It returns "" if the judgement is complete.
 func (r *Report) Unfinished() string {
 	for _, rung := range r.Ladder {
 		if rung.State == Failed {
