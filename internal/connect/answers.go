@@ -76,9 +76,9 @@ func (c *Conn) setAsker(opt *client.Options, how Options) error {
 	return err
 }
 
-// openSeparateIfNeeded makes this command open a session of its own if the remembered session was
-// opened without capabilities that the flags need, and prints a note. A kept server process has only
-// one session: for it the note says how to start it again.
+// openSeparateIfNeeded makes this command open a separate session if the remembered session was
+// opened without capabilities that the flags need, and prints a note. A kept server process has
+// only one session: for it the note names the command that starts it again.
 func (c *Conn) openSeparateIfNeeded(opt *client.Options) {
 	offered := capabilitiesFor(c.Answering, false) // what a user could answer is not required
 	// A session in a stateless revision declares its capabilities with each request.
@@ -91,7 +91,7 @@ func (c *Conn) openSeparateIfNeeded(opt *client.Options) {
 		return
 	}
 	if opt.Resume == nil || c.Saved.Transport != string(transport.StreamableHTTP) {
-		return // every command opens a session of its own anyway
+		return // every command opens a separate session anyway
 	}
 	opt.Resume = nil
 	c.Passing = true

@@ -205,9 +205,9 @@ var refusalWords = sync.OnceValue(func() *regexp.Regexp {
 		`authentication (is )?required)\b`)
 })
 
-// explainRefusedByRPC adds a hint to a JSON-RPC error that says that the token is missing or
-// invalid. Such servers send neither a status 401 nor a code for it, so only the message can tell.
-// The message changes nothing but the hint.
+// explainRefusedByRPC adds a hint to a JSON-RPC error about a missing or invalid token. Such
+// servers send neither a status 401 nor a code for it, so only the message can be checked. The
+// message changes nothing but the hint.
 func explainRefusedByRPC(e *host.Env, o wire.Outcome) wire.Outcome {
 	rpc := o.RPCError()
 	if rpc == nil || o.Hint != "" {

@@ -68,11 +68,11 @@ type Conn struct {
 
 	sessionNames []string
 	ids          requestIDs
-	// negotiatedKey is the key under which the server's revision is remembered, or "".
+	// negotiatedKey is the key that the server's revision is remembered under, or "".
 	negotiatedKey string
 	// recalledCapabilities are the capabilities that the server declared to an earlier run.
 	recalledCapabilities json.RawMessage
-	// toolCache caches the tools of a connection of many calls. It is nil for other connections.
+	// toolCache caches the tools of a connection of many calls. Other connections have nil.
 	toolCache *toolCache
 
 	Dialed   bool // the command tried to reach the server
@@ -81,7 +81,7 @@ type Conn struct {
 	Lent     bool // a shell owns the connection: its lines do not close it
 	// keptProcess is the process that was started to keep the server, or nil.
 	keptProcess *state.KeptServer
-	StopTicking func() // ends the spinner; nil if there is none
+	StopTicking func() // ends the spinner; nil without a spinner
 }
 
 // Options say what connection a command needs.
@@ -352,7 +352,7 @@ const rememberFor = 24 * time.Hour
 // the command itself does not need them.
 func (c *Conn) rememberNegotiated(ctx context.Context, opt client.Options) {
 	if c.Saved != nil || c.negotiatedKey == "" || c.Store == nil {
-		return // a session has its own record, and the demo server needs none
+		return // a session has its own record, and the demo server needs no record
 	}
 	if c.Env.Protocol != "" {
 		return // the user chose the revision: nothing was negotiated
@@ -369,8 +369,8 @@ func (c *Conn) rememberNegotiated(ctx context.Context, opt client.Options) {
 	})
 }
 
-// ServerSession returns the session that has the server's URL or command: the remembered one, or
-// OneOff if there is none.
+// ServerSession returns the session that has the server's URL or command: the remembered session,
+// or OneOff if no session is remembered.
 func (c *Conn) ServerSession() *state.Session {
 	if c.Saved != nil {
 		return c.Saved

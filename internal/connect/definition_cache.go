@@ -43,7 +43,7 @@ type toolCache struct {
 	recentEnough time.Duration
 }
 
-// recentEnoughForBatch is recentEnough of a batch, in which many calls follow each other quickly.
+// recentEnoughForBatch is recentEnough of a batch: its calls follow each other quickly.
 const recentEnoughForBatch = time.Minute
 
 // tool returns the cached definition of a tool, or nil.
@@ -56,8 +56,7 @@ func (b *toolCache) tool(name string) *Definition {
 	return b.tools[name]
 }
 
-// add stores a definition and returns the one that all calls use: the definition that was stored
-// first.
+// add stores a definition and returns the definition that all calls use: the first that was stored.
 func (b *toolCache) add(tool *Definition) *Definition {
 	if b == nil {
 		return tool
@@ -74,7 +73,7 @@ func (b *toolCache) add(tool *Definition) *Definition {
 	return tool
 }
 
-// fill replaces the tools by those of a new list. It leaves out tools that share a name.
+// fill replaces the tools by the tools of a new list. It leaves out tools that share a name.
 func (b *toolCache) fill(all Catalogue, now time.Time) {
 	if b == nil {
 		return
@@ -168,7 +167,7 @@ func (c *Conn) loginKey() string {
 	if err != nil {
 		return ""
 	}
-	records, _ := tokens.Load() // after an error it has no token, and none is sent either
+	records, _ := tokens.Load() // after an error there is no token to send either
 	token, ok := records.Token(endpoint, c.Env.Auth.Account)
 	if !ok {
 		return ""

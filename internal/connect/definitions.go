@@ -81,7 +81,7 @@ func (c *compiledSchema) Types(raw json.RawMessage) *validate.Schema {
 	return c.readable
 }
 
-// A Catalogue is a list of tools: those that can be called, and why the others cannot.
+// A Catalogue is a list of tools: the tools that can be called, and why the others cannot.
 type Catalogue struct {
 	client.List
 	Tools   []mcp.Tool
@@ -105,14 +105,14 @@ func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (
 }
 
 // Listed lists kind k for callers that show the entries as received, usable or not. It stops at the
-// first page for which enough returns true. Without a session that list is cached too.
+// first page after which enough returns true. Without a session that list is cached too.
 func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	return c.listWith(ctx, k, client.WalkOptions{}, enough)
 }
 
-// listWith lists kind k with the given options, and stops at the first page for which enough returns
-// true; a nil enough reads all pages. It caches a complete list, and for a server without a session
-// also one that enough has cut short.
+// listWith lists kind k with the given options, and stops at the first page after which enough
+// returns true; a nil enough reads all pages. It caches a complete list, and for a server without a
+// session also a list that enough has cut short.
 func (c *Conn) listWith(
 	ctx context.Context, k Kind, opt client.WalkOptions, enough func([]json.RawMessage) bool,
 ) (client.List, wire.Outcome) {
@@ -436,7 +436,7 @@ func (c *Conn) noSuchTool(name string, all Catalogue) wire.Outcome {
 }
 
 // hintForSyntax returns the hint for a name in the syntax of other clients, SERVER.TOOL or
-// TOOL(...). Returns "" for any other name.
+// TOOL(...). Returns "" if name has neither syntax.
 func (c *Conn) hintForSyntax(name string, names []string) wire.Hint {
 	if tool, _, called := strings.Cut(name, "("); called && slices.Contains(names, tool) {
 		return "arguments are words after the name: " + wire.RunOnServer("call "+shellwords.Quote(tool)+" NAME=VALUE")
@@ -448,7 +448,7 @@ func (c *Conn) hintForSyntax(name string, names []string) wire.Hint {
 // "".
 func (c *Conn) SuggestServer(name string) wire.Hint {
 	separator := strings.IndexAny(name, "./:")
-	if separator < 1 || separator == len(name)-1 { // none, or nothing before or after it
+	if separator < 1 || separator == len(name)-1 { // no separator, or nothing before or after it
 		return ""
 	}
 	server := name[:separator]

@@ -67,7 +67,8 @@ func (c *Conn) startKept(opt *client.Options, how *Keeping) {
 			return nil, err
 		}
 		keepalive.RemoveStaleSockets(filepath.Dir(socket))
-		// Keeping has 0 for the default and a negative time for no limit, KeptServer has 0 for no limit.
+		// In Keeping, 0 is the default and a negative time is no limit; in KeptServer, 0 is no
+		// limit.
 		c.keptProcess = &state.KeptServer{Socket: socket, Idle: max(0, cmp.Or(how.Idle, defaultIdle))}
 		return startKeeper(c.Env, opt.Server, *c.keptProcess)
 	}}

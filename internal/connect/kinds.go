@@ -32,7 +32,7 @@ type Kind struct {
 	Capability string
 }
 
-// Kinds are all kinds. The first is listed if the user names none.
+// Kinds are all kinds. The first is listed if the user names no kind.
 var Kinds = []Kind{
 	{"tool", "tools", "tools/list", "name", "tools"},
 	{"prompt", "prompts", "prompts/list", "name", "prompts"},
@@ -148,7 +148,7 @@ func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 	}
 }
 
-// NoteListLength prints a note if the list of tools is shorter than an earlier one that was
+// NoteListLength prints a note if the list of tools is shorter than an earlier list that was
 // requested with other elicitation capabilities: mcpc declares them at a terminal only. Each length
 // is cached as a list with one entry. If reports is false, it only stores the length.
 func (c *Conn) NoteListLength(ctx context.Context, list Sorted, reports bool) {
@@ -213,11 +213,11 @@ func checkListShape(revision, method string, m *wire.Message) []wire.Finding {
 	}, revision, method, m)
 }
 
-// maxNamesInHint is the number of names up to which a hint lists all of them.
+// maxNamesInHint is the maximum number of names for a hint to list all of them.
 const maxNamesInHint = 8
 
-// similarName returns the listed name that is most similar to name, or "" if none is. name may be
-// TYPE/NAME, as kubectl writes it.
+// similarName returns the listed name that is most similar to name, or "" without a similar name.
+// name may be TYPE/NAME, as kubectl writes it.
 func similarName(k Kind, name string, names []string) string {
 	plain := strings.TrimPrefix(strings.TrimPrefix(name, k.One+"/"), k.Many+"/")
 	if slices.Contains(names, plain) {

@@ -134,7 +134,7 @@ type Entries struct {
 // Count returns the number of entries.
 func (e Entries) Count() int { return len(e.Tools) + len(e.Prompts) + len(e.Resources) }
 
-// SortEntries parses the items of a list, and separates those that cannot be used.
+// SortEntries parses the items of a list, and separates the entries that cannot be used.
 func (c *Conn) SortEntries(k Kind, list client.List) Entries {
 	if k == ToolKind {
 		all := c.newCatalogue(list)

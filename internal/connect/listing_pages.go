@@ -27,7 +27,8 @@ type pageReader struct {
 	panicValue any
 }
 
-// manyPages is the number of pages from which the heap is kept small: pages become garbage at once.
+// manyPages is the minimum number of pages for which the heap is kept small: pages become garbage
+// at once.
 const manyPages = 4
 
 // Take lists kind k and passes its entries to destination, page by page. Unlike Add it keeps no page

@@ -62,8 +62,8 @@ func withoutSecrets(e *host.Env, params jsonraw.Members) jsonraw.Members {
 	return safe
 }
 
-// reportFinding shows a finding as a warning. It omits repeated ones, and those of severity Info
-// without -v. saved is the session that the command found, or nil.
+// reportFinding shows a finding as a warning. It omits repeated findings, and without -v findings
+// of severity Info. saved is the session that the command found, or nil.
 func (c *Conn) reportFinding(e *host.Env, saved *state.Session, f wire.Finding) {
 	if (f.Rule == client.RuleShape || f.Rule == transport.RuleGetNoise) && !c.isFirstMalformed(f) {
 		return

@@ -73,7 +73,7 @@ func (c *Conn) Find(argv []string) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// setTarget sets the target, its name for the user and the key under which its revision is cached.
+// setTarget sets the target, its name for the user and the key that its revision is cached under.
 func (c *Conn) setTarget(t target.Target) {
 	c.Target = t
 	switch t.Kind {
@@ -134,7 +134,7 @@ func DemoPipe() (io.Reader, io.WriteCloser) {
 }
 
 // unknownTarget returns the outcome of a command whose target is unknown. The hint names
-// configuration files that could not be read: one of them may define the target.
+// configuration files that could not be read: a file among them may define the target.
 func unknownTarget(e *host.Env, err error) wire.Outcome {
 	o := usage.Outcome(err)
 	unknown, isUnknown := errors.AsType[*target.UnknownError](err)

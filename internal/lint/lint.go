@@ -34,8 +34,8 @@ type Options struct {
 	// entry of a list that is read again is judged only once.
 	Found func(Finding)
 	// Hide returns bytes without their secrets. If it is set, the frames contain secrets and
-	// findings quote only hidden text. It is nil for a recording, whose frames contain no secrets;
-	// violations about a hidden value are then not reported, because the value is unknown.
+	// findings quote only hidden text. It is nil if a recording is judged, whose frames contain no
+	// secrets; violations about a hidden value are then not reported, because the value is unknown.
 	Hide func(raw []byte) []byte
 	// Ended reports whether a connection was recorded to its end. If not, missing messages are not
 	// judged. nil means that all connections were.
@@ -184,8 +184,8 @@ func (l *Linter) findConversation(f *wire.Frame) *conversation {
 	return c
 }
 
-// A conversation is read until Close. sharedKey is the revision and URL of requests without a session,
-// "" for other conversations; lastConn is the connection of the last frame.
+// A conversation is read until Close. sharedKey is the revision and URL of requests without a
+// session, "" in other conversations; lastConn is the connection of the last frame.
 type conversation struct {
 	*conv.Conversation
 	sharedKey string
@@ -301,7 +301,7 @@ func (l *Linter) isAboutHidden(e *conv.Event, h conv.Hit, pointer string) bool {
 	if !ok {
 		return false
 	}
-	// Most violations at an object or array are about its members, few of which are hidden. A
+	// Most violations at an object or array are about its members, and few members are hidden. A
 	// violation of a schema may be about any value inside.
 	isContainer := conv.IsObject(value) || conv.IsArray(value)
 	dependsOnInside := strings.Contains(pointer, "/structuredContent") || strings.Contains(pointer, "Schema")
@@ -370,8 +370,8 @@ func matchesTransport(transport string, e *conv.Event) bool {
 	return e.HTTP
 }
 
-// lacksCapability reports whether the server has declared its capabilities, without the one that a
-// rule needs.
+// lacksCapability reports whether the server has declared its capabilities, without the capability
+// that a rule needs.
 func lacksCapability(r *Rule, e *conv.Event) bool {
 	if r.Capability == "any" || !e.Server.Declared {
 		return false

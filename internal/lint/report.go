@@ -169,7 +169,7 @@ func verdictOf(findings []*Finding) Verdict {
 	return Informed
 }
 
-// whyNotApplicable says what a rule needs that no conversation had.
+// whyNotApplicable returns what a rule needs that no conversation had.
 func (l *Linter) whyNotApplicable(r Rule, t *ruleState) string {
 	if t.wasUndeclared {
 		return "the server does not declare " + r.Capability

@@ -65,8 +65,8 @@ func (s *Script) discover(m *wire.Message) answer {
 		`"resultType":"complete","ttlMs":0,"cacheScope":"private"}`)
 }
 
-// initialize answers initialize with the requested revision, or with the first revision with sessions in
-// Speaks. It refuses if there is none.
+// initialize answers initialize with the requested revision, or with the first revision with
+// sessions in Speaks. It refuses if Speaks has no such revision.
 func (s *Script) initialize(m *wire.Message) answer {
 	revision := ""
 	params, _ := jsonraw.Object(m.Params)
@@ -113,8 +113,9 @@ func (s *Script) composeResult(m *wire.Message, result string) answer {
 	return answer{message: wire.ComposeResult(m.ID, json.RawMessage(result)), status: 200}
 }
 
-// composeRefusal answers a request with an error. data is JSON, or "" for an error without data. Over HTTP
-// an unsupported revision has the status 400 and, in the stateless era, an unknown method 404.
+// composeRefusal answers a request with an error. data is JSON, or "" if the error has no data.
+// Over HTTP an unsupported revision has the status 400 and, in the stateless era, an unknown method
+// 404.
 func (s *Script) composeRefusal(m *wire.Message, code int64, message, data string) answer {
 	status := 200
 	if code == -32022 {
@@ -125,7 +126,7 @@ func (s *Script) composeRefusal(m *wire.Message, code int64, message, data strin
 	return answer{message: errorResponse(m, code, message, data), status: status}
 }
 
-// errorResponse returns the error response to m. data is JSON, or "" for an error without data.
+// errorResponse returns the error response to m. data is JSON, or "" if the error has no data.
 func errorResponse(m *wire.Message, code int64, message, data string) []byte {
 	raw := wire.ComposeError(m.ID, code, message)
 	if data != "" {

@@ -50,9 +50,9 @@ func rejectBytes(conn net.Conn, err error) {
 	}
 }
 
-// addReceived adds m to the received messages. It returns a function that waits for a later message of a
-// method, on any connection, and returns nil if ctx ends first. Each call of that function looks for a
-// message after the one that it returned last.
+// addReceived adds m to the received messages. It returns a function that waits for a later message
+// of a method, on any connection, and returns nil if ctx ends first. Each call of that function
+// looks for a message after the message that it returned last.
 func (h *httpServer) addReceived(m *wire.Message) func(ctx context.Context, method string) *wire.Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()

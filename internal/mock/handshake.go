@@ -88,8 +88,8 @@ func (h *handshake) declares(names ...string) bool {
 	return value != nil && string(value) != "false"
 }
 
-// initializeResult returns the result of initialize for a revision: the recorded one with that revision,
-// or else one that is composed of what is known about the server.
+// initializeResult returns the result of initialize for a revision: the recorded result with that
+// revision, or else a result composed of what is known about the server.
 func (p *Player) initializeResult(revision string) json.RawMessage {
 	h := &p.handshake
 	if h.initialize != nil {
@@ -111,9 +111,9 @@ func (p *Player) initializeResult(revision string) json.RawMessage {
 	return b.Bytes()
 }
 
-// discoverResult returns the result of server/discover: the recorded one, or else one that is composed of
-// what is known about the server. It keeps the recorded versions if all of them are served and the
-// stateless revision is among them.
+// discoverResult returns the result of server/discover: the recorded result, or else a result
+// composed of what is known about the server. It keeps the recorded versions if all of them are
+// served and the stateless revision is among them.
 func (p *Player) discoverResult() json.RawMessage {
 	h := &p.handshake
 	served := p.options.Eras.Revisions()

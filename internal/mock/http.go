@@ -291,7 +291,7 @@ func (x *exchange) writeRepeated(rest string) bool {
 	n, _ := strconv.Atoi(times)
 	text = unescape(text)
 	block := strings.Repeat(text, max(1, min(n, 64<<10/max(1, len(text)))))
-	textsPerBlock := len(block) / max(1, len(text)) // 0 for an empty text
+	textsPerBlock := len(block) / max(1, len(text)) // 0 if the text is empty
 	for ; n >= textsPerBlock && textsPerBlock > 0; n -= textsPerBlock {
 		if !x.write(block) {
 			return false

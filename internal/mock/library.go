@@ -134,7 +134,7 @@ func (l *library) find(revision string, m *wire.Message) (n int, near []match.Ne
 // exchanges with the same wish for a task, and exchanges that were answered.
 func (l *library) choose(m *wire.Message, hits []int, wantsTask bool) []int {
 	hits = slices.Clone(hits)
-	if l.level == match.Loose && len(hits) > 0 { // the hits may differ; only those that equal the first are repeats
+	if l.level == match.Loose && len(hits) > 0 { // the hits may differ; only hits that equal the first are repeats
 		first := l.checksum(hits[0])
 		hits = slices.DeleteFunc(hits, func(n int) bool { return l.checksum(n) != first })
 	}
@@ -156,7 +156,8 @@ func (l *library) choose(m *wire.Message, hits []int, wantsTask bool) []int {
 	return hits
 }
 
-// preferred returns the exchanges for which isPreferred returns true, or all exchanges if there is none.
+// preferred returns the exchanges that isPreferred accepts, or all exchanges if it accepts no
+// exchange.
 func preferred(all []int, isPreferred func(int) bool) []int {
 	selected := slices.DeleteFunc(slices.Clone(all), func(n int) bool { return !isPreferred(n) })
 	if len(selected) == 0 {

@@ -32,8 +32,8 @@ func (pb *playback) rememberLastPage(result json.RawMessage) {
 	}
 }
 
-// answerPageAfterLast answers the request for a page after the last recorded page with an empty page. It
-// returns nil for other requests.
+// answerPageAfterLast answers the request for a page after the last recorded page with an empty
+// page. It returns nil if the request is for anything else.
 func (p *Player) answerPageAfterLast(c mcpserver.Caller, m *wire.Message) []byte {
 	cursor := jsonraw.First(m.Params, "cursor")
 	p.library.mu.RLock()
@@ -53,7 +53,8 @@ type listPage struct{ method, cursor string }
 
 // derivedLists describes how the entries of a list follow from requests that name an entry.
 var derivedLists = map[string]struct {
-	// by is the method of the requests, entry returns the list's entry for a name in one of them.
+	// by is the method of the requests, entry returns the list's entry for a name in such a
+	// request.
 	by    string
 	entry func(name json.RawMessage) string
 }{

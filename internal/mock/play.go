@@ -63,11 +63,12 @@ func (pb *playback) takesTime() bool {
 	return false
 }
 
-// minNotificationGap is the longest time that a client gets to process a notification before the next message,
-// at any pace. The TypeScript SDKs lose progress that they read together with the response.
+// minNotificationGap is the longest time that a client gets to process a notification before the
+// next message, at any pace. The TypeScript SDKs lose progress that they read at once with the
+// response.
 const minNotificationGap = 10 * time.Millisecond
 
-// pauseBefore returns the pause before step i: the one of the pace, but after a notification at least the
+// pauseBefore returns the pause before step i: the pace's, but after a notification at least the
 // recorded time, up to minNotificationGap.
 func (pb *playback) pauseBefore(i int) time.Duration {
 	s := pb.steps[i]
@@ -117,7 +118,7 @@ func (pb *playback) report(remark string) {
 }
 
 // wantsLog reports whether the client gets a log message. A stateless client without a level wants
-// none; without a level, a client in a session wants all.
+// no messages; without a level, a client in a session wants all.
 func (pb *playback) wantsLog(params json.RawMessage) bool {
 	if pb.caller.Level == "" {
 		return !pb.caller.Stateless

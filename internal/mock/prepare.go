@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Prepare selects the response to a request. Requests get the recorded responses in the order in
-// which they are prepared, whatever the order in which their jobs run.
+// Prepare selects the response to a request. Requests get the recorded responses in the order they
+// are prepared in, whatever the order of their jobs.
 func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	switch m.Method {
 	case "initialize":
@@ -55,7 +55,7 @@ func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	return p.playJob(n, c, m, firstStep, noTask)
 }
 
-// firstStep is the index of the step with which playing an exchange begins.
+// firstStep is the index of the step that playing an exchange begins with.
 const firstStep = 0
 
 // noTask is the task of a request that is about no task.

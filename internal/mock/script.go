@@ -15,7 +15,7 @@ import (
 type Script struct {
 	// Speaks lists the revisions that the server supports, the preferred one first.
 	Speaks []string
-	// Session is the Mcp-Session-Id that the server issues, "" for no session.
+	// Session is the Mcp-Session-Id that the server issues, "" if it opens no session.
 	Session string
 	// Capabilities is the JSON object that the server declares.
 	Capabilities json.RawMessage
@@ -60,7 +60,7 @@ const (
 )
 
 // Words are the actions of a script. Each has its synopsis, the only transport that it works over
-// ("" for both), and a description. `mcpc help mock-scripts` prints them.
+// ("" means both), and a description. `mcpc help mock-scripts` prints them.
 var Words = [][3]string{
 	{"status CODE [REASON]", OverHTTP, "the status line of the response"},
 	{"header NAME: VALUE", OverHTTP, "a header field"},
@@ -96,7 +96,8 @@ var events = map[string]string{
 	"start": OverStdio, "eof": OverStdio,
 }
 
-// actionTransport returns the only transport of an action, "" for both, and whether the action exists.
+// actionTransport returns the only transport of an action, "" if it has both, and whether the
+// action exists.
 func actionTransport(word string) (transport string, known bool) {
 	for _, w := range Words {
 		if name, _, _ := strings.Cut(w[0], " "); name == word {
@@ -155,8 +156,8 @@ func Parse(text string) (*Script, error) {
 	return s, nil
 }
 
-// declareDefaults sets the capabilities of a script that states none. They are tools, and each capability
-// with a rule that does not respond "method not found".
+// declareDefaults sets the capabilities of a script that does not state them. They are tools, and
+// each capability with a rule that does not respond "method not found".
 func (s *Script) declareDefaults() {
 	s.Capabilities = json.RawMessage(`{"tools":{}}`)
 	isUnknownMethod := func(a action) bool { return a.name == "error" && strings.HasPrefix(a.text, "-32601") }

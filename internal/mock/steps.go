@@ -20,7 +20,7 @@ type step struct {
 	isGuessed    bool
 	// unrequested is a message that belongs to no request and preceded the response.
 	unrequested *Unrequested
-	// requests are requests that the server sent together. round is the input_required result that
+	// requests are requests that the server sent at once. round is the input_required result that
 	// contained them, nil if they were separate messages.
 	requests []*serverRequest
 	round    json.RawMessage
@@ -119,7 +119,7 @@ func inputRequests(result json.RawMessage) []*serverRequest {
 }
 
 // isReplayed reports whether a recorded notification is sent again. mcpserver sends its own
-// acknowledgements, and a live client's requests are not those that were cancelled.
+// acknowledgements, and a live client's requests are not the requests that were cancelled.
 func isReplayed(method string) bool {
 	return method != "notifications/cancelled" && method != "notifications/subscriptions/acknowledged"
 }

@@ -45,7 +45,8 @@ type task struct {
 // maxTasks is the number of live tasks that are remembered.
 const maxTasks = 10_000
 
-// requestedTask returns the id of the task that a request is about, "" for other requests.
+// requestedTask returns the id of the task that a request is about, or "" if it is about something
+// else.
 func requestedTask(m *wire.Message) string {
 	if !mcp.IsTaskMethod(m.Method) {
 		return ""
@@ -54,7 +55,7 @@ func requestedTask(m *wire.Message) string {
 	return id
 }
 
-// withoutTask removes the member with which a client of 2025-11-25 asks for a task. It reports
+// withoutTask removes the member that a client of 2025-11-25 requests a task with. It reports
 // whether the member was present.
 func withoutTask(method string, params json.RawMessage) (json.RawMessage, bool) {
 	if method != "tools/call" || jsonraw.First(params, "task") == nil {

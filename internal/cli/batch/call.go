@@ -20,7 +20,7 @@ import (
 type batchCall struct {
 	// echo are the members that are copied to the result: key and id.
 	echo []jsonraw.Member
-	// method is "" for a call with tool and arguments.
+	// method is "" if tool and arguments are set.
 	method, tool      string
 	params, arguments json.RawMessage
 }

@@ -28,7 +28,7 @@ type batchLine struct {
 // A lineReader reads the lines of the input. It skips blank lines, and counts from 1.
 type lineReader struct {
 	r      *bufio.Reader
-	limit  int64 // the maximum size of a line in bytes; 0 or less for none
+	limit  int64 // the maximum size of a line in bytes; 0 or less means no limit
 	number int
 	// ended is set after a read error.
 	ended bool

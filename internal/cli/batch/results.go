@@ -113,7 +113,7 @@ type tally struct {
 	kinds map[wire.Kind]int
 	// lines is the number of results.
 	lines int
-	// firstFailed is the number of the first line that failed, 0 for none.
+	// firstFailed is the number of the first line that failed, or 0 if no line failed.
 	firstFailed int
 	// lastLine is the number of the line of the last result.
 	lastLine int

@@ -50,7 +50,7 @@ func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) 
 	b.window.withLock(b.results.flush)
 }
 
-// next returns the next line for a free worker, nil if there is none.
+// next returns the next line for a free worker, or nil after the last.
 func (b *batch) next() *batchLine {
 	b.readToken <- struct{}{}
 	defer func() { <-b.readToken }()

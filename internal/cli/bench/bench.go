@@ -62,7 +62,7 @@ type judgeOptions struct {
 	earlier      *bench.Document
 }
 
-// fileOptions are the names of the files to write; "" for none.
+// fileOptions are the names of the files to write; "" means no file.
 type fileOptions struct{ histogram, samples, junit, export string }
 
 // reports returns the files that are written at the end of the run.

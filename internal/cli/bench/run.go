@@ -233,8 +233,8 @@ func resultOutcome(d *bench.Document, measurements []*measurement) wire.Outcome 
 	return failed(text, hint)
 }
 
-// describeShortcomings lists the expectations that failed or could not be judged, and the numbers that got
-// worse. It returns an empty text if there are none.
+// describeShortcomings lists the expectations that failed or could not be judged, and the numbers
+// that got worse. It returns an empty text if all were met and nothing got worse.
 func describeShortcomings(d *bench.Document) (text string, hint wire.Hint) {
 	var missed, worse, all []string
 	for _, e := range d.Expectations {

@@ -139,7 +139,7 @@ func (t *resultWriter) formatLatency(v bench.Value) string {
 	return formatMicros(t.st, v.Value)
 }
 
-// formatInterval returns the interval of a value as text, or "" if there is none.
+// formatInterval returns the interval of a value as text, or "" if the value has no interval.
 func (t *resultWriter) formatInterval(v bench.Value, unit func(term.Style, float64) string) string {
 	if v.Low == nil || v.High == nil {
 		return ""
@@ -218,7 +218,7 @@ func (t *resultWriter) writeChannels(r *bench.Result) {
 	t.writeTable([]string{"ended with", "calls", "a second", "95 % interval"}, rows)
 }
 
-// writeSetup writes the table of the steps that were measured apart from the calls.
+// writeSetup writes the table of the steps that were measured separately from the calls.
 func (t *resultWriter) writeSetup(r *bench.Result) {
 	var rows [][]string
 	for _, s := range r.Setup {

@@ -117,7 +117,7 @@ func (m *measurement) measureColdStarts(ctx context.Context, o *options, argv []
 	return wire.Outcome{}
 }
 
-// endpoint returns the URL of the server, or "" if it has none.
+// endpoint returns the URL of the server, or "" if the server has no URL.
 func (m *measurement) endpoint() string {
 	if m.conn.Saved != nil {
 		return m.conn.Saved.Endpoint

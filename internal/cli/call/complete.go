@@ -33,7 +33,7 @@ type completeOptions struct {
 	// value what is typed of it.
 	ref             json.RawMessage
 	argument, value string
-	// chosen are the values of other arguments, as an object; nil if there are none.
+	// chosen are the values of other arguments, as an object; nil without other arguments.
 	chosen json.RawMessage
 	argv   []string
 }
@@ -137,7 +137,7 @@ func runComplete(ctx context.Context, f *cmdutil.Factory, o completeOptions) err
 	return cmdutil.Show(ctx, f, out, ans, "completion/complete")
 }
 
-// describeArguments returns a text with the names of the arguments if o.argument is none of them;
+// describeArguments returns a text with the names of the arguments if o.argument is not among them;
 // otherwise, and if the arguments are unknown, it returns "".
 func describeArguments(ctx context.Context, c *connect.Conn, o completeOptions) string {
 	var names []string
@@ -160,8 +160,8 @@ func describeArguments(ctx context.Context, c *connect.Conn, o completeOptions) 
 	return fmt.Sprintf("%s has no argument %q; it has %s", o.name, o.argument, strings.Join(names, ", "))
 }
 
-// completionValues returns the values in a result. It prints a note if there are none, or more than
-// these.
+// completionValues returns the values in a result. It prints a note if the result has no values, or
+// the server has more than these.
 func completionValues(f *cmdutil.Factory, o completeOptions, out wire.Outcome) []json.RawMessage {
 	if !out.OK() {
 		return nil

@@ -166,7 +166,7 @@ func printDraft(
 	return cmdutil.Print(ctx, f, ans)
 }
 
-// assumedSession returns the session in which the request would be sent, as far as it is known
+// assumedSession returns the session that the request would be sent in, as far as it is known
 // without asking the server. It prints what a real call would do in addition.
 func assumedSession(c *connect.Conn, opt client.Options) client.Memory {
 	if opt.Resume != nil {

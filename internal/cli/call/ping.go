@@ -101,7 +101,7 @@ func runPing(ctx context.Context, f *cmdutil.Factory, argv []string) (
 	return c, method, ready, c.Do(ctx, client.Call{Method: method})
 }
 
-// slowStart is the connection time from which ping prints it.
+// slowStart is the minimum connection time that ping prints.
 const slowStart = time.Second
 
 // showPing prints the result of a ping.

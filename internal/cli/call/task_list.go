@@ -135,8 +135,8 @@ func collectTasks(ctx context.Context, c *connect.Conn) (s serverTasks, out wire
 	return s, out
 }
 
-// rememberedTask returns the remembered task with an id at this server; a zero Task if there is
-// none.
+// rememberedTask returns the remembered task with an id at this server; or a zero Task if it is
+// unknown.
 func rememberedTask(c *connect.Conn, id string, all []state.Task) state.Task {
 	for _, remembered := range all {
 		if remembered.ID == id && toolcall.IsOfServer(c, remembered) {

@@ -46,8 +46,8 @@ func findTask(f *cmdutil.Factory, args []string) (state.Task, error) {
 	return state.Task{ID: args[0]}, nil
 }
 
-// selectServer sets the command's server to that of a task, unless -s is given. It returns an error
-// if the task's session has ended.
+// selectServer sets the command's server to the server of a task, unless -s is given. It returns an
+// error if the task's session has ended.
 func selectServer(f *cmdutil.Factory, remembered state.Task, st state.State) error {
 	if f.ServerGiven {
 		return nil

@@ -31,7 +31,7 @@ import (
 // options are the flags and arguments of `mcpc check`.
 type options struct {
 	argv []string
-	// capture is the recording to judge; "" for a server.
+	// capture is the recording to judge; "" if a server is judged.
 	capture string
 	era     string
 	failOn  string

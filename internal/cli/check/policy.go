@@ -27,7 +27,7 @@ import (
 // ruleOptions are the flags that select rules and change their severity.
 type ruleOptions struct {
 	only []string
-	// file is the file of --rules, baseline the file of --baseline; "" for none.
+	// file is the file of --rules, baseline the file of --baseline; "" means no file.
 	file, baseline string
 	// update is set by --update-baseline, hosts by --hosts.
 	update, hosts bool
@@ -49,7 +49,7 @@ func (o *ruleOptions) declare(flags *pflag.FlagSet) {
 // A policy is the user's configuration of the rules: which are judged, which are off, their
 // severities, and the findings of the baseline.
 type policy struct {
-	// only are the ids of the rules to judge; nil for all.
+	// only are the ids of the rules to judge; nil means all.
 	only []string
 	// off has the reason why a rule is off, by its id.
 	off        map[string]string
@@ -164,14 +164,15 @@ func (p *policy) set(ids []string, setting ruleSetting) {
 
 // A ruleSetting is the value of a rule in a rules file.
 type ruleSetting struct {
-	// severity is one of ruleSettings.
+	// severity is an element of ruleSettings.
 	severity string
-	// reason is "" if the user gave none; until is the last day of the setting, "" for no end.
+	// reason is "" if the user gave no reason; until is the last day of the setting, or "" if it
+	// does not end.
 	reason, until string
 }
 
-// A settingFault says what is wrong with the value of a rule: the wrong word, "" if there is none,
-// and a text.
+// A settingFault is a fault in the value of a rule: the wrong word, or "" if no word is wrong, and
+// a text.
 type settingFault struct{ word, text string }
 
 // readSetting reads the value of a rule in a rules file.
@@ -223,7 +224,7 @@ func (p *policy) readBaseline(f *cmdutil.Factory, name string) error {
 	return nil
 }
 
-// offIDs returns the rules for which check sends no requests. The linter judges them nevertheless,
+// offIDs returns the rules that check sends no requests for. The linter judges them nevertheless,
 // because other rules depend on their findings.
 func (p *policy) offIDs() (ids []string) {
 	for _, r := range lint.Rules() {

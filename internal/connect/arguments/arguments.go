@@ -24,7 +24,7 @@ import (
 
 // Given are the arguments as typed: one JSON object, words, or words that are added to the object.
 type Given struct {
-	Document json.RawMessage // nil if there is none
+	Document json.RawMessage // nil without a document
 	Words    []Word
 }
 
@@ -157,8 +157,8 @@ func EachOnce(members jsonraw.Members, source string) error {
 	return nil
 }
 
-// joinProblems returns one error for several, with the first hint. Returns nil for none. An input that
-// came too late is returned alone, because it has its own exit code.
+// joinProblems returns one error for several, with the first hint. Returns nil if there are no
+// problems. An input that came too late is returned alone, because it has its own exit code.
 func joinProblems(problems []error) error {
 	all := &usage.Errors{Text: fmt.Sprintf("%d problems with the arguments", len(problems))}
 	for _, err := range problems {
@@ -307,7 +307,8 @@ func (g Given) Read(schema *validate.Schema, lenient bool) Reading {
 	if !r.hasAlternatives {
 		return r
 	}
-	// Only all words together may show which alternative is meant. The lenient reading has all of them.
+	// Perhaps only the combination of all words shows which alternative is meant. The lenient
+	// reading has all of them.
 	all := g.read(schema, true, nil)
 	return g.read(schema, lenient, all.Arguments)
 }
@@ -428,8 +429,8 @@ func (r *Reading) noteUnknown(w Word, depth int, place validate.Expected) {
 	r.Warnings = append(r.Warnings, text)
 }
 
-// similarName returns the name that was probably meant: a listed name that contains dots, or one
-// with a similar spelling. Returns "" if there is none.
+// similarName returns the name that was probably meant: a listed name that contains dots, or a name
+// with a similar spelling. Returns "" without such a name.
 func similarName(path []Part, names []string) string {
 	var parts []string
 	for _, p := range path {

@@ -9,8 +9,8 @@ import (
 
 // BrokenObject parses words that are a JSON object whose quotes a shell or an editor has changed:
 // PowerShell removes double quotes, cmd keeps single quotes and splits at spaces, and editors
-// insert typographic quotes. It returns the members as NAME=VALUE words. Returns nil for valid
-// JSON, for any other text, and if a value is an object or a list.
+// insert typographic quotes. It returns the members as NAME=VALUE words. Returns nil if the words
+// are valid JSON or anything else, or if a value is an object or a list.
 func BrokenObject(args []string) (words []string) {
 	text := strings.TrimSpace(strings.Join(args, " "))
 	if jsonraw.Valid([]byte(text)) == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // hintForArgs returns the hint for a value of --args that is NAME=VALUE, an object without its
-// quotes, or the name of a file. Returns "" for any other value.
+// quotes, or the name of a file. Returns "" if the value is something else.
 func hintForArgs(arg string) wire.Hint {
 	if pathEnd, _ := Operator(arg); pathEnd > 0 && !strings.ContainsAny(arg[:pathEnd], "{[") { // not JSON with a =
 		return "arguments that are words need no --args: " + wire.Hint(shellwords.Quote(arg))

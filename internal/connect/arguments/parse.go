@@ -145,8 +145,8 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 	return path, nil
 }
 
-// appendName appends the name to the path if there is one, and empties it. After an item such as [0]
-// there is none.
+// appendName appends the name to the path if there is one, and empties it. After an item such as
+// [0] there is no name.
 func appendName(path []Part, name *[]byte, hasName bool) []Part {
 	if hasName {
 		path = append(path, Part{Name: string(*name)})
@@ -155,7 +155,7 @@ func appendName(path []Part, name *[]byte, hasName bool) []Part {
 	return path
 }
 
-// readIndex parses the [] or [3] with which text begins. length is its number of bytes.
+// readIndex parses the [] or [3] that text begins with. length is its number of bytes.
 func readIndex(text string) (item Part, length int, err error) {
 	inner, _, closed := strings.Cut(text[1:], "]")
 	item = Part{isItem: true, index: appendIndex}
@@ -202,7 +202,7 @@ func (p *assignments) add(w Word) error {
 		switch {
 		case !part.isItem:
 			place.WriteString("." + strconv.Quote(part.Name))
-		case part.index == appendIndex: // each [] is a place of its own
+		case part.index == appendIndex: // each [] is a different place
 			p.appended++
 			fmt.Fprintf(&place, "[+%d]", p.appended)
 		default:

@@ -16,8 +16,8 @@ import (
 
 // typedValue returns the value of a word with the type that the schema wants. If a string is
 // allowed, the value is a string, even for 01234 or null; := sends other types. Digits are kept as
-// typed. problem says what would be right, or is ""; value is then sent only with lenient. note says
-// what the user may have meant, or is "".
+// typed. problem describes what would be right, or is ""; value is then sent only with lenient.
+// note says what the user may have meant, or is "".
 func typedValue(w Word, place validate.Expected) (value json.RawMessage, problem, note string) {
 	if values := place.Values(); values != nil {
 		return enumValue(w, values)
@@ -54,7 +54,8 @@ func isWhole(text string) bool {
 	return !ok || number.IsInf() || number.IsInt()
 }
 
-// withoutZeros returns a number without its leading zeros, or "" if text has none or is not a number.
+// withoutZeros returns a number without its leading zeros, or "" if text has no leading zeros or is
+// not a number.
 func withoutZeros(text string) string {
 	digits, negative := strings.CutPrefix(text, "-")
 	bare := strings.TrimLeft(digits, "0")
@@ -106,9 +107,9 @@ func describeTypes(types []string, key string) string {
 	return strings.Join(all, ", or ")
 }
 
-// enumValue returns the value of an enum that is written like the word's text. A string precedes
-// a number that looks the same. If there is none, problem lists the values, and value is a string. note
-// is always "".
+// enumValue returns the value of an enum that is written like the word's text. A string precedes a
+// number that looks the same. If no value matches, problem lists the values, and value is a string.
+// note is always "".
 func enumValue(w Word, values []json.RawMessage) (value json.RawMessage, problem, note string) {
 	for _, v := range values {
 		if text, isText := jsonraw.Text(v); isText && text == w.Text {

@@ -79,8 +79,8 @@ func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, i
 	return client.Answer{Result: question.Accept(content)}
 }
 
-// sample answers a sampling request with a command, with a file, or by the user. Without any of them
-// the answer's outcome says that the request was not answered.
+// sample answers a sampling request with a command, with a file, or by the user. Without any of
+// them the answer's outcome is an unanswered request.
 func (r *Answerer) sample(ctx context.Context, q client.InputRequest) client.Answer {
 	var output []byte
 	var failed *client.Answer

@@ -61,7 +61,7 @@ func (r *Answerer) respond(ctx context.Context, q client.InputRequest) client.An
 }
 
 // elicit answers a form or a page: by --decline, --on-elicit, --answer, or the user, in this order.
-// Without any of them the answer's outcome says that the request was not answered.
+// Without any of them the answer's outcome is an unanswered request.
 func (r *Answerer) elicit(ctx context.Context, q client.InputRequest) client.Answer {
 	members, _ := jsonraw.Object(q.Params)
 	isPage := members.Text("mode") == "url"
@@ -98,7 +98,8 @@ func (r *Answerer) recordUserAnswer(what string, a client.Answer) client.Answer 
 }
 
 // Refusal sets the outcome of an answer that declines or cancels a request: who refused what. The
-// error with which the server then ends the call may not say so. It returns other answers unchanged.
+// error that the server then ends the call with may not mention it. It returns other answers
+// unchanged.
 func Refusal(who, what string, a client.Answer) client.Answer {
 	action, _ := jsonraw.Text(jsonraw.First(a.Result, "action"))
 	if a.Outcome.Kind != wire.OK { // it failed

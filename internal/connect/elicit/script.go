@@ -22,7 +22,7 @@ import (
 // A script has the values of --answer: fields, or whole contents. `mcpc help answering` has the
 // grammar.
 type script struct {
-	// fields are FIELD=VALUE pairs in the order in which they were typed.
+	// fields are FIELD=VALUE pairs in the order they were typed in.
 	fields [][2]string
 	// contents are used in order; a single one is used for every form. byName are the contents for
 	// the requests of these names.
@@ -101,9 +101,9 @@ func allObjects(members jsonraw.Members) bool {
 	return !slices.ContainsFunc(members, func(m jsonraw.Member) bool { return m.Value[0] != '{' })
 }
 
-// takeContent returns the content for the request with this key: the one with this name, otherwise the
-// next unnamed one, which it marks as used. A single unnamed content is used for every request. It
-// returns false if none is left.
+// takeContent returns the content for the request with this key: the content with this name,
+// otherwise the next unnamed content, which it marks as used. A single unnamed content is used for
+// every request. It returns false if no content is left.
 func (s *script) takeContent(key string) (content jsonraw.Members, ok bool) {
 	content, ok = s.byName[key]
 	if ok && key != "" { // in older revisions requests have no name

@@ -176,8 +176,8 @@ func (p *peer) callTool(
 var noSchema json.RawMessage
 
 // forward forwards a request to a server and returns the response for the client. That response may
-// ask the client a question before the call has ended. schema is the tool's inputSchema, from which
-// header fields are made.
+// ask the client a question before the call has ended. schema is the tool's inputSchema; header
+// fields are made from it.
 func (g *Gateway) forward(
 	ctx context.Context,
 	l *link,
@@ -190,7 +190,7 @@ func (g *Gateway) forward(
 	release := func() {}
 	mayAsk := mcp.MayRequireInput(m.Method) && client.MayAsk(l.peer.capabilities)
 	hasSharedLink := c.Stateless && !g.isStdio
-	// A server with a session sends its questions as requests that do not say for which call they are.
+	// A server with a session sends its questions as requests that do not name their call.
 	needsLease := conn != nil && hasSharedLink && mayAsk && !client.Stateless(conn.Revision())
 	if needsLease {
 		leased, free := g.lease(l)

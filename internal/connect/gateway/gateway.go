@@ -7,7 +7,7 @@
 // questions as requests gets a connection for each such call, so that no question reaches another
 // client.
 //
-// It is a package of its own because it is a server on one side and a library of connections on the
+// It is a separate package because it is a server on one side and a library of connections on the
 // other. Its caller, mcpc serve, has only the flags and the listener.
 package gateway
 
@@ -42,8 +42,8 @@ type Options struct {
 	Members []Member
 	// Plain omits the prefixes of the names of tools and prompts.
 	Plain bool
-	// Allow and Deny are patterns of NAME/TOOL. A tool is served if it matches one of Allow, or
-	// Allow is empty, and it matches none of Deny.
+	// Allow and Deny are patterns of NAME/TOOL. A tool is served if Allow is empty or any pattern
+	// of Allow matches it, and no pattern of Deny matches it.
 	Allow, Deny []string
 	// Version is the version of mcpc.
 	Version string

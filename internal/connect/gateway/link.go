@@ -30,7 +30,7 @@ type link struct {
 	env        *host.Env
 	releaseEnv func() // ends the use of env; it is called when the link is closed
 	conn       *connect.Conn
-	// dialing is closed when the running attempt to connect has ended. It is nil if none is
+	// dialing is closed when the running attempt to connect has ended. It is nil if no attempt is
 	// running.
 	dialing chan struct{}
 	// failed is the outcome of the last attempt, nextAttempt when the next one may start, and pause
@@ -60,7 +60,7 @@ func (l *link) connection() *connect.Conn {
 }
 
 // startDialing starts connecting unless the link is connected or must pause. It returns a channel
-// that is closed when the running attempt has ended, or nil if none is running.
+// that is closed when the running attempt has ended, or nil if no attempt is running.
 func (l *link) startDialing() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,7 +183,7 @@ func (l *link) stderrLines(out wire.Outcome) (lines []string) {
 	return lines
 }
 
-// showExit tells the user that the server exited during a call.
+// showExit shows the user that the server exited during a call.
 func (l *link) showExit(out wire.Outcome) {
 	if out.Process != nil && out.Process.HowEnded != "" && l.env != nil {
 		l.mu.Lock()
@@ -248,8 +248,8 @@ func (l *link) pushListChange(method string) {
 	}
 }
 
-// reportRenewal tells the user that the connection was opened again. It shows the stderr of a server
-// that exited, unless showExit has shown it.
+// reportRenewal shows the user that the connection was opened again. It shows the stderr of a
+// server that exited, unless showExit has shown it.
 func (l *link) reportRenewal(r client.Renewal) {
 	l.mu.Lock()
 	c := l.conn
@@ -336,7 +336,7 @@ func (l *link) forwardLog(m *wire.Message) {
 	}
 }
 
-// newestCall returns the newest running call for which matches returns true, or nil.
+// newestCall returns the newest running call that matches accepts, or nil.
 func (l *link) newestCall(matches func(*call) bool) (newest *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -132,7 +132,7 @@ func (l *link) listEntries(ctx context.Context, k connect.Kind) (items []json.Ra
 	return l.storeList(ctx, conn, k, list.Items), true
 }
 
-// noteMissing records that a list does not have this server's entries, and tells the user why.
+// noteMissing records that a list does not have this server's entries, and shows the user why.
 func (l *link) noteMissing(out wire.Outcome) {
 	if l.peer.ctx.Err() != nil {
 		return
@@ -272,14 +272,14 @@ func (l *link) buildToolTable(
 	return table, shown
 }
 
-// showUnusable tells the user about the first entry of the server that no client can use.
+// showUnusable warns the user about the first entry of the server that no client can use.
 func showUnusable(l *link, bad *wire.Finding) {
 	l.peer.gateway.showOnce(l.Name+" entry", l.Name+": an entry of a list is left out: "+bad.Text)
 }
 
-// addIfFirst adds a name to the seen ones and reports true, or tells the user that the list has the
-// name already and reports false. A server cannot distinguish entries with the same name, so only
-// the first is served.
+// addIfFirst adds a name to the seen names and reports true, or warns the user that the list
+// already has the name and reports false. A server cannot distinguish entries with the same name,
+// so only the first is served.
 func addIfFirst(l *link, seen map[string]bool, k connect.Kind, name string) bool {
 	if seen[name] {
 		text := fmt.Sprintf("%s lists the %s %s more than once: the first is served", l.Name, k.One, name)
@@ -337,8 +337,8 @@ func (p *peer) findServer(
 	return nil, unreachable
 }
 
-// findTool finds a tool. If there is none, l is nil, and unreachable is a server that may have it but
-// did not answer, or nil.
+// findTool finds a tool. If no server has it, l is nil, and unreachable is a server that may have
+// it but did not answer, or nil.
 func (p *peer) findTool(ctx context.Context, clientName string) (l *link, t *tool, unreachable *link) {
 	l, unreachable = p.findServer(ctx, connect.ToolKind, clientName, func(listed *tables) bool {
 		t = listed.tools[clientName]
@@ -368,8 +368,8 @@ func (l *link) lastFailure() wire.Outcome {
 	return l.failed
 }
 
-// findPrompt finds a prompt and its name at the server. If there is none, l is nil, and unreachable
-// is a server that may have it but did not answer, or nil.
+// findPrompt finds a prompt and its name at the server. If no server has it, l is nil, and
+// unreachable is a server that may have it but did not answer, or nil.
 func (p *peer) findPrompt(ctx context.Context, clientName string) (l *link, serverName string, unreachable *link) {
 	l, unreachable = p.findServer(ctx, connect.PromptKind, clientName, func(listed *tables) (ok bool) {
 		serverName, ok = listed.prompts[clientName]

@@ -109,7 +109,7 @@ func (g *Gateway) serves(m *Member, tool string) bool {
 	return (allowed || len(g.Allow) == 0) && !denied
 }
 
-// warnUnused tells the user about patterns that match no tool of any server.
+// warnUnused warns the user about patterns that match no tool of any server.
 func (g *Gateway) warnUnused() {
 	for _, flag := range []struct {
 		name string

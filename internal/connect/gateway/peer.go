@@ -15,7 +15,7 @@ import (
 // A peer is a client of the gateway, with a connection to each server.
 type peer struct {
 	gateway *Gateway
-	// session is the client's session, or nil for stateless requests.
+	// session is the client's session, or nil if the requests are stateless.
 	session *mcpserver.Session
 	// capabilities are the client capabilities that the servers get.
 	capabilities json.RawMessage
@@ -103,8 +103,8 @@ func (g *Gateway) peerFor(c mcpserver.Caller) *peer {
 }
 
 // lease returns a link to the same server as l that no other call uses until release is called. A
-// server that sends its questions as requests does not say for which call they are. lease returns
-// nil if there are too many peers.
+// server that sends its questions as requests does not name their call. lease returns nil if there
+// are too many peers.
 func (g *Gateway) lease(l *link) (_ *link, release func()) {
 	memberIndex := slices.Index(l.peer.links, l)
 	g.mu.Lock()
@@ -145,7 +145,8 @@ func (g *Gateway) addStateless(capabilities json.RawMessage) *peer {
 	return p
 }
 
-// evict closes a peer that is not in use. It returns false if there is none. The caller holds g.mu.
+// evict closes a peer that is not in use. It returns false if all peers are in use. The caller
+// holds g.mu.
 func (g *Gateway) evict() bool {
 	for i, p := range g.statelessPeers {
 		if !p.isInUse() {

@@ -27,7 +27,7 @@ func (l *link) ask(ctx context.Context, q client.InputRequest) client.Answer {
 	ctx, stop := context.WithTimeout(ctx, answerTimeout)
 	defer stop()
 	askingCall, _ := ctx.Value(callKey{}).(*call)
-	if askingCall == nil { // a request of the server does not say for which call it is
+	if askingCall == nil { // a request of the server does not name its call
 		askingCall = l.newestCall(func(c *call) bool { return c.mayAsk })
 	}
 	var result json.RawMessage

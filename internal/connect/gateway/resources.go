@@ -218,7 +218,7 @@ func (p *peer) changeSession(ctx context.Context, m *wire.Message, params json.R
 }
 
 // listen serves a subscriptions/listen. It leaves out a resource that its server does not report
-// on, and tells the user.
+// on, and warns the user.
 func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
 	uris, _ := jsonraw.ArrayUpTo(
 		jsonraw.First(jsonraw.First(m.Params, "notifications"), "resourceSubscriptions"),

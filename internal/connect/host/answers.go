@@ -33,7 +33,7 @@ func SettleAnswers(flags Answers, saved *Answers) (Answers, error) {
 }
 
 // Extension splits the value of --extension into an id and its settings as JSON. The settings are
-// {} if none are given.
+// {} if the value has no settings.
 func Extension(text string) (id string, settings json.RawMessage) {
 	id, given, ok := strings.Cut(text, "=")
 	if !ok {

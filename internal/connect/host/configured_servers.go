@@ -56,7 +56,8 @@ func (e *Env) ConfigFiles() []ConfigFile {
 		isListed := slices.ContainsFunc(all, func(f ConfigFile) bool {
 			return f.Path == path && slices.Equal(f.Client.Member, c.Member)
 		})
-		// Without an absolute path the client has no file on this system, or the project has none.
+		// Without an absolute path the client has no file on this system, or the project has no
+		// such file.
 		if !filepath.IsAbs(path) || isListed {
 			continue
 		}
@@ -108,7 +109,7 @@ func markDisabled(e *Env, all []ConfigFile) {
 }
 
 // findUpwards finds a project's file in the folder start or the nearest folder above it. Returns ""
-// if there is none.
+// without such a file.
 func findUpwards(start, name string) (path, folder string) {
 	for folder = start; folder != ""; {
 		path = filepath.Join(folder, filepath.FromSlash(name))
@@ -226,9 +227,9 @@ func (e *Env) ConfiguredNames() (names []string) {
 	return slices.Compact(names)
 }
 
-// ServerNamed returns the configured server with this name or id. Several servers may share the name
-// if those that are not disabled are identical; it then returns the first. Otherwise it returns a
-// usage failure, and also if no server has the name.
+// ServerNamed returns the configured server with this name or id. Several servers may share the
+// name if the servers that are not disabled are identical; it then returns the first. Otherwise it
+// returns a usage failure, and also if no server has the name.
 func (e *Env) ServerNamed(name string) (target.Server, wire.Outcome) {
 	for _, f := range e.ConfigFiles() { // an exact id needs no warnings about other files
 		if i := slices.IndexFunc(f.Servers, func(s target.Server) bool { return s.ID() == name }); i >= 0 {

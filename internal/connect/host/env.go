@@ -94,7 +94,7 @@ type Shared struct {
 	// Known are the configuration files of other programs. It is nil before they are read.
 	Known *[]ConfigFile
 
-	// Guard adds credentials to HTTP requests. It is nil for other transports.
+	// Guard adds credentials to HTTP requests. Other transports have nil.
 	Guard *auth.Transport
 	// Held is the session of the command if its server process is kept. HeldUsed is when it was
 	// last used.
@@ -167,7 +167,8 @@ type UI interface {
 	// OfferLogin offers to log in to a server that requires it, and reports whether the login
 	// succeeded.
 	OfferLogin(ctx context.Context, r auth.Refusal) (bool, error)
-	// FillArguments asks for the arguments of a tool. It returns nil if the user enters none.
+	// FillArguments asks for the arguments of a tool. It returns nil if the user enters no
+	// argument.
 	FillArguments(ctx context.Context, tool string, form question.Form, check FormCheck) map[string]json.RawMessage
 	// FillForm, VisitPage and WriteMessage let the user answer a request of the server.
 	FillForm(ctx context.Context, q client.InputRequest, from string, check FormCheck) client.Answer

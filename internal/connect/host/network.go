@@ -25,7 +25,7 @@ type NetworkFlags struct {
 	Insecure bool
 }
 
-// complete returns the flags with absolute paths, completed by those of the session. saved may be
+// complete returns the flags with absolute paths, completed by the session's flags. saved may be
 // nil. Flags that exclude each other, or a key without a certificate, are a usage error.
 func (o NetworkFlags) complete(saved *state.Reach) (state.Reach, error) {
 	merged := o.Reach
@@ -208,8 +208,8 @@ func (w *Network) Options(insecure bool) (all [][2]string) {
 	return all
 }
 
-// RememberNetwork sets e.Route for a server to which this command opened no connection, from the flags
-// and a session with the same endpoint. It does nothing if e.Route is set.
+// RememberNetwork sets e.Route for a server that this command opened no connection to, from the
+// flags and a session with the same endpoint. It does nothing if e.Route is set.
 func (e *Env) RememberNetwork(endpoint string) error {
 	if e.Route != nil {
 		return nil

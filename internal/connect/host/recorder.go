@@ -253,8 +253,8 @@ func (e *Env) GaveUp(o wire.Outcome, exit int) {
 }
 
 // LastRow returns the row of this run's last request for method, otherwise of its last request.
-// Returns nil if the recording has none or cannot be read again. file is the file of --record, or
-// "": it may contain other runs, even at the same time.
+// Returns nil if the recording has no such row or cannot be read again. file is the file of
+// --record, or "": it may contain other runs, even at the same time.
 func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 	if r.Recorder == nil || r.read(file) != nil {
 		return nil

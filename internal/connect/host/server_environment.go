@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// WithoutFields returns the fields without those of the given names. Case does not matter.
+// WithoutFields returns the fields whose name is not in names. Case does not matter.
 func WithoutFields(fields []wire.Field, names ...string) []wire.Field {
 	return slices.DeleteFunc(slices.Clone(fields), func(f wire.Field) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, f.Name) })
@@ -62,8 +62,8 @@ func InputEnv(id string) string {
 	}, id))
 }
 
-// InputValue returns the value of an input: from its environment variable, or as the user types it. It
-// returns an error if neither gives a value, or if the value is none of the input's options.
+// InputValue returns the value of an input: from its environment variable, or as the user types it.
+// It returns an error if neither gives a value, or if the value is not among the input's options.
 func (e *Env) InputValue(ctx context.Context, in target.ClientInput) (string, error) {
 	value := e.Getenv(InputEnv(in.ID))
 	if value == "" {
@@ -129,9 +129,9 @@ var inheritedOnWindows = []string{
 }
 
 // ServerEnvironment returns the environment of a configured server's process: what programs need to
-// run, the variables that the entry names, those of its env file, and its own. A later variable
-// replaces an earlier one. It warns about named variables that are not set. An error is about the env
-// file.
+// run, the variables that the entry names, the variables of its env file, and the entry's own. A
+// later variable replaces an earlier one. It warns about named variables that are not set. An error
+// is about the env file.
 func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 	var all []string
 	put := func(name, value string) { all = append(all, name+"="+value) }

@@ -14,7 +14,7 @@ import (
 // Answers are the flags that say how to answer a server's requests. A session remembers them.
 type Answers = state.Answering
 
-// IsZero reports whether none of the flags is set.
+// IsZero reports whether no flag is set.
 func IsZero(f Answers) bool { return reflect.ValueOf(f).IsZero() }
 
 // AuthFlags are the authorization flags of all commands.
@@ -32,8 +32,8 @@ func (e *Env) Fields() ([]wire.Field, error) {
 	return e.TypedFields()
 }
 
-// readHeaderFiles puts the fields of --header-file before those of -H, which replace them. Values
-// from a file are secrets, unlike values on the command line.
+// readHeaderFiles puts the fields of --header-file before the fields of -H, which replace them.
+// Values from a file are secrets, unlike values on the command line.
 func readHeaderFiles(e *Env) error {
 	var lines []string
 	for _, name := range e.HeaderFiles {

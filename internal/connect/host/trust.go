@@ -52,7 +52,7 @@ func AsksFirst(s target.Server, standing Standing) bool {
 	return standing != Confirmed && (s.Kind == target.Stdio || s.Client.Project || standing == Changed)
 }
 
-// Trusts returns the stored approvals. If they cannot be read, it warns and returns none.
+// Trusts returns the stored approvals. If they cannot be read, it warns and returns nil.
 func (e *Env) Trusts(store *state.Store) []state.Trust {
 	if store == nil {
 		return nil
@@ -96,7 +96,7 @@ func ServerFacts(e *Env, s target.Server) (rows [][]string) {
 	return rows
 }
 
-// commandFolder returns the folder in which the server's command would run, or "" for a URL.
+// commandFolder returns the folder where the server's command would run, or "" if s is a URL.
 func commandFolder(s target.Server) string {
 	if s.Kind != target.Stdio {
 		return ""
@@ -114,8 +114,8 @@ func commandFolder(s target.Server) string {
 	return "the current directory"
 }
 
-// wideBlank is the number of spaces from which a gap is counted: a wide one could push the rest off
-// the screen.
+// wideBlank is the minimum number of spaces in a gap that is counted: a wide gap could push the
+// rest off the screen.
 const wideBlank = 4
 
 // ShownWord returns a word of a command, quoted for a shell, with each wide gap replaced by its length.

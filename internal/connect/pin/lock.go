@@ -43,7 +43,7 @@ func ReadLock(e *host.Env, path string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The prefix keeps this hash apart from the hashes of servers, which are stored beside it.
+	// The prefix makes this hash differ from the hashes of servers, which are stored beside it.
 	sum := sha256.Sum256(append([]byte(lockfile.Name+"\n"), raw...))
 	return &Lock{Path: absolute, Tools: snapshot.Tools, hash: hex.EncodeToString(sum[:])}, nil
 }

@@ -164,8 +164,8 @@ func warnOfModelText(c *connect.Conn, tool *connect.Definition) {
 	}
 }
 
-// approvedPin returns the pin to compare a definition with: the last one of this protocol revision,
-// otherwise the newest, and whether it is of this revision. There must be at least one pin.
+// approvedPin returns the pin to compare a definition with: the last pin of this protocol revision,
+// otherwise the newest pin, and whether it is of this revision. There must be at least one pin.
 func approvedPin(pins []state.Pin, revision string) (pin state.Pin, isSameRevision bool) {
 	for _, p := range slices.Backward(pins) {
 		if p.Revision == revision {
@@ -258,8 +258,8 @@ func isOwnServer(c *connect.Conn) bool {
 }
 
 // harmlessRules are the rules of changes that do not affect callers: the argument of a changed
-// header field is sent anyway. Such changes are not stored, so that many small ones together are
-// noticed.
+// header field is sent anyway. Such changes are not stored, so that many small changes are noticed
+// in total.
 var harmlessRules = map[string]bool{
 	"description-reworded": true,
 	"title-changed":        true,
@@ -292,7 +292,7 @@ func noteChanges(ctx context.Context, c *connect.Conn, old state.Pin, changes []
 	}
 }
 
-// storeKey returns the key under which the server's definitions are stored. It is the same for a
+// storeKey returns the key that the server's definitions are stored under. It is the same for a
 // session and for its URL or command. It does not depend on tokens: they are renewed, and each new
 // one would approve all tools unseen. The account distinguishes users. Values of header fields that
 // are not secret are part of it, because tools may depend on them.

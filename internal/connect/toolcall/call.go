@@ -54,8 +54,8 @@ type Request struct {
 }
 
 // addDefaults adds required arguments that have a default in the schema, with a warning for each,
-// and reports whether it added any. Some servers add them too, others refuse the call, and none
-// objects to its own default.
+// and reports whether it added any. Some servers add them too, others refuse the call, and no
+// server objects to its own default.
 func (o *Request) addDefaults(schema *validate.Schema) bool {
 	filled, added := schema.Complete(o.Arguments)
 	for _, d := range added {
@@ -110,8 +110,8 @@ func Prepare(ctx context.Context, c *connect.Conn, o *Request) (client.Call, *co
 }
 
 // checkCall returns the tool's definition after checking the arguments against it. It fetches a new
-// definition before a remembered one rejects arguments or if that one does not list an argument. With
-// NoValidate it only reads the arguments, and the definition is nil if there is none.
+// definition before a remembered one rejects arguments or if that one does not list an argument.
+// With NoValidate it only reads the arguments, and the definition is nil if it is unknown.
 func checkCall(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definition, wire.Outcome) {
 	tool := c.Remembered(o.Name)
 	// Only the header fields, a task and the types of words come from a definition.
@@ -235,8 +235,7 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 	return invalidArguments(c, o, findings, wire.Hint(hint))
 }
 
-// invalidArguments returns the outcome for findings about the arguments. It is OK if there are
-// none.
+// invalidArguments returns the outcome for findings about the arguments. It is OK without findings.
 func invalidArguments(c *connect.Conn, o *Request, findings []wire.Finding, hint wire.Hint) wire.Outcome {
 	if len(findings) == 0 {
 		return wire.Outcome{}
@@ -328,7 +327,7 @@ func JudgeResult(ctx context.Context, c *connect.Conn, tool *connect.Definition,
 
 // addDescribeHint adds the hint to run the command in words to a server's error about the params.
 // The server must list the thing: only then it can be described. It changes no other outcome, and
-// none that has a hint.
+// no outcome that has a hint.
 func addDescribeHint(out *wire.Outcome, words string) {
 	if out.Hint != "" || out.Kind != wire.RPCFailed {
 		return

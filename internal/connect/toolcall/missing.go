@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// TextOf returns the text of a JSON string, or "" for any other value.
+// TextOf returns the text of a JSON string, or "" if value is not a string.
 func TextOf(value json.RawMessage) string {
 	text, _ := jsonraw.Text(value)
 	return text
@@ -57,8 +57,8 @@ func askForMissing(
 	return CheckArguments(c, tool, o)
 }
 
-// missingForm returns a form of the required properties without a value. It returns false if there
-// are none, or if a field of a form cannot express one.
+// missingForm returns a form of the required properties without a value. It returns false without
+// such properties, or if a field of a form cannot express one.
 func missingForm(input, arguments json.RawMessage) (question.Form, bool) {
 	given, _ := jsonraw.Object(arguments)
 	properties := json.RawMessage("{}")

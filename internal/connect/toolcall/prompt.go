@@ -80,8 +80,8 @@ func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembe
 }
 
 // checkDefinition checks the arguments against one definition. A prompt has no schema, only names,
-// of which some are required (server/prompts, "Prompt"). unlisted has a warning for each argument
-// that the definition does not list: the server decides about it.
+// and some are required (server/prompts, "Prompt"). unlisted has a warning for each argument that
+// the definition does not list: the server decides about it.
 func checkDefinition(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire.Outcome, unlisted []string) {
 	prompt, bad := mcp.ParsePrompt(raw)
 	if bad != nil {

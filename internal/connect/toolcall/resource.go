@@ -30,8 +30,8 @@ func UnknownVariable(t mcp.URITemplate, values jsonraw.Members) error {
 	return nil
 }
 
-// ReadResource requests one resource. If the server refuses uri, a hint says that it is a template
-// without values, or names a similar resource.
+// ReadResource requests one resource. If the server refuses uri, a hint explains that it is a
+// template without values, or names a similar resource.
 func ReadResource(ctx context.Context, c *connect.Conn, uri string) wire.Outcome {
 	out := c.Do(ctx, client.Call{Method: "resources/read", Params: jsonraw.With(nil, "uri", jsonraw.Quote(uri))})
 	if t, err := mcp.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {

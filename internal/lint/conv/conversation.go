@@ -142,8 +142,8 @@ func (c *Conversation) send(e Event) {
 	c.emit(&e)
 }
 
-// End emits OnEnd for each revision that was used. If the server answered none of the client's
-// requests, as with HTTP 401, it emits OnEnd for the revision that the client asked for.
+// End emits OnEnd for each revision that was used. If the server answered no request of the client,
+// as with HTTP 401, it emits OnEnd for the revision that the client asked for.
 func (c *Conversation) End() {
 	c.noise.flush()
 	last := wire.Frame{Time: c.Now}

@@ -20,7 +20,7 @@ var (
 	shorts    = [...]string{"?", "24", "25m", "25a", "25b", "26"}
 )
 
-// String returns the date that names the revision, or "" for Unknown.
+// String returns the date that names the revision, or "" if r is Unknown.
 func (r Rev) String() string { return revisions[r] }
 
 // Short returns the name in the rule table, such as "25a".
@@ -40,7 +40,7 @@ func ParseRev(text string) Rev {
 	return Rev20241105
 }
 
-// ParseShort parses a name of the rule table. It returns false for any other text.
+// ParseShort parses a name of the rule table. It returns false if text is no such name.
 func ParseShort(text string) (Rev, bool) {
 	i := slices.Index(shorts[:], text)
 	return Rev(max(i, 0)), i > 0

@@ -62,7 +62,7 @@ const (
 
 // A Hit is one violation of a rule.
 type Hit struct {
-	// Severity is "" for the rule's severity.
+	// Severity is "" if the rule's severity applies.
 	Severity Severity
 	// Subject and Pointer identify a finding of the rule: "tool get-sum" and a JSON pointer into
 	// it. The event's are used for empty ones.

@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Add reads the next frame. Frames must be added in the order in which they were sent.
+// Add reads the next frame. Frames must be added in the order they were sent in.
 func (c *Conversation) Add(f wire.Frame) {
 	if !f.Time.IsZero() {
 		c.Now = f.Time
@@ -36,7 +36,7 @@ func (c *Conversation) Add(f wire.Frame) {
 	}
 }
 
-// findStream returns the HTTP exchange of a frame, or nil for stdio.
+// findStream returns the HTTP exchange of a frame, or nil over stdio.
 func (c *Conversation) findStream(f *wire.Frame) *Stream {
 	if f.Stream == 0 {
 		return nil
@@ -127,7 +127,7 @@ const (
 	maxNoiseBytes = 256 << 10
 )
 
-// noiseLines collects lines that are not messages but may form one JSON value together.
+// noiseLines collects lines that are not messages but may be the parts of one JSON value.
 type noiseLines struct {
 	pending []wire.Frame
 	// emit reports a line that is no part of a JSON value or, if joined is set, the first line of a

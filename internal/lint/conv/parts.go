@@ -29,7 +29,7 @@ var listShapes = map[string]listShape{
 }
 
 // ListOf returns the member with the items of a list method, and the member that identifies an
-// item. Both are "" for other methods.
+// item. Both are "" if method lists nothing.
 func ListOf(method string) (member, name string) {
 	if l := listShapes[method]; l.nameMember != "" {
 		return l.member, l.nameMember

@@ -28,9 +28,10 @@ const (
 	Unsure Certainty = "unsure"
 )
 
-// A Requirement is something that a host requires of the definitions of tools. Kind is one of kinds;
-// the meaning of Words depends on it: a regular expression for names (name, property), keywords (refuse,
-// change), known formats (format), conditions on schemas (need), a size and its name (limit).
+// A Requirement is something that a host requires of the definitions of tools. Kind is an element
+// of kinds; the meaning of Words depends on it: a regular expression for names (name, property),
+// keywords (refuse, change), known formats (format), conditions on schemas (need), a size and its
+// name (limit).
 type Requirement struct {
 	Kind      string
 	Words     []string

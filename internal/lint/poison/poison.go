@@ -19,7 +19,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A Kind says what kind of text a Mark is about.
+// A Kind is the kind of text that a Mark is about.
 type Kind string
 
 // The kinds.
@@ -46,7 +46,7 @@ func (m Mark) String() string {
 	return fmt.Sprintf("%s in %s: %q", m.Kind, m.Pointer, m.Words)
 }
 
-// MaxText is the number of bytes that the texts of a definition may have together.
+// MaxText is the maximum total of bytes in the texts of a definition.
 const MaxText = 4 << 10
 
 // Limits for one definition: bytes scanned, marks, levels of JSON.
@@ -191,8 +191,8 @@ func isJoining(r rune) bool {
 
 func isRightToLeft(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac) }
 
-// phrases are a pattern with stems: each match contains one of the stems, in lower case. A search
-// for the stems is much cheaper than the pattern, and most texts have none.
+// phrases are a pattern with stems: each match contains a stem, in lower case. A search for the
+// stems is much cheaper than the pattern, and most texts contain no stem.
 type phrases struct {
 	stems   []string
 	index   func() *stemIndex
@@ -310,7 +310,7 @@ func (p phrases) findAll(text string) []string {
 	return p.pattern().FindAllString(text, maxMatches)
 }
 
-// instructions match text that tells a model how to behave.
+// instructions match text that instructs a model.
 var instructions = newPhrases(
 	[]string{
 		"ignore ", "disregard ", "forget ", "override ", "user", "keep ", "hide ", "prompt", "instruction",
@@ -339,7 +339,7 @@ var instructions = newPhrases(
 	},
 )
 
-// secretRequests match requests for the user's secrets, and files in which users have them.
+// secretRequests match requests for the user's secrets, and files where users have them.
 var secretRequests = newPhrases(
 	[]string{
 		"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.ssh", "/.aws", "/.env",

@@ -105,11 +105,11 @@ type authTraffic struct {
 	refusals []refusal
 	// issuers are the issuers in the metadata of authorization servers.
 	issuers []string
-	// announcesIssuer is set if the metadata says that redirects have the parameter iss.
+	// announcesIssuer is set if the metadata promises that redirects have the parameter iss.
 	announcesIssuer bool
 	redirects       []redirect
 	tokens          []tokenResponse
-	// registered is the request that registers a client; the zero value if there is none.
+	// registered is the request that registers a client; or the zero value.
 	registered conv.Spot
 }
 
@@ -192,7 +192,7 @@ func checkStatus401(e *conv.Event, r refusal) {
 	}
 }
 
-// saysUnauthorized reports whether an error message says that a token is missing.
+// saysUnauthorized reports whether an error message is about a missing token.
 func saysUnauthorized(message string) bool {
 	message = strings.ToLower(message)
 	return slices.ContainsFunc([]string{"unauthorized", "unauthenticated", "authentication required", "missing token"},
@@ -247,8 +247,8 @@ func recordAuthServer(e *conv.Event) {
 	}
 }
 
-// judgeTokenResponse judges the body of a response of the token endpoint. It returns false for other
-// bodies, and for errors that break no rule.
+// judgeTokenResponse judges the body of a response of the token endpoint. It returns false if the
+// body is something else, or an error that breaks no rule.
 func judgeTokenResponse(e *conv.Event) (tokenResponse, bool) {
 	r := tokenResponse{spot: e.Spot()}
 	if e.Raw("access_token") != nil {

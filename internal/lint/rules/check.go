@@ -9,15 +9,15 @@ import (
 
 // A Check applies a rule to events of one kind.
 type Check struct {
-	// ID is the id of the rule; "" for a check that only records state, in every revision.
+	// ID is the id of the rule; "" if the check only records state, in every revision.
 	ID   string
 	Kind conv.Kind
-	// Methods are the methods of the events; nil for all.
+	// Methods are the methods of the events; nil means all.
 	Methods []string
 	// When reports whether the rule applies to the event. It may be nil.
 	When func(*conv.Event) bool
 	Do   func(*conv.Event)
-	// MissingTool says what the caller would have to provide; "" for most checks.
+	// MissingTool names what the caller would have to provide. Most checks have "".
 	MissingTool string
 	// SkipsReported is set on a general check: it does not repeat what other checks reported.
 	SkipsReported bool
@@ -27,8 +27,8 @@ type Check struct {
 
 // Tools are functions of other packages that checks need. Each may be nil.
 type Tools struct {
-	// Shape compares a message with the schema of a revision. It skips the entries of lists for
-	// which skip reports true (package shape, CheckBut).
+	// Shape compares a message with the schema of a revision. It skips the entries of lists that
+	// skip accepts (package shape, CheckBut).
 	Shape func(skip func(entry []byte) bool, revision, method string, m *wire.Message) []wire.Finding
 	// Compile compiles a JSON Schema. The findings are warnings about what it does not check.
 	Compile func(schema []byte) (Schema, []wire.Finding, *SchemaFault)
@@ -43,7 +43,7 @@ type Schema interface {
 // "external_ref"), a JSON pointer into the schema, and a sentence.
 type SchemaFault struct{ Reason, Where, Text string }
 
-// isOneOf reports whether text is one of all.
+// isOneOf reports whether text is in all.
 func isOneOf(text string, all ...string) bool { return slices.Contains(all, text) }
 
 // isAlnum reports whether c is an ASCII letter or digit.
@@ -57,7 +57,7 @@ func isFinal(e *conv.Event) bool {
 }
 
 // A listPage is a recorded page of a list, with the pages before it. Several clients may read the
-// same list at the same time: the cursor tells their pages apart.
+// same list at the same time: the cursor distinguishes their pages.
 type listPage struct {
 	previous *listPage
 	items    map[string]uint64 // checksums, by the name or URI of the item

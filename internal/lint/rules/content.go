@@ -123,7 +123,7 @@ func isURI(text string) bool {
 
 func hasStructured(e *conv.Event) bool { return isFinal(e) && e.Raw("structuredContent") != nil }
 
-// maxMirror is the number of bytes up to which texts are compared with structuredContent.
+// maxMirror is the maximum number of bytes in texts that are compared with structuredContent.
 const maxMirror = 1 << 20
 
 // checkMirror reports a result without a text block that has the JSON of structuredContent, for clients
@@ -286,8 +286,8 @@ func onOtherHost(e *conv.Event, u *url.URL) bool {
 	return e.Stream != nil && e.Stream.Request != nil && isOtherHost(u, e.Stream.Request.URL)
 }
 
-// isOtherHost reports whether u has another host than the server. It is false for a server on this
-// machine, which has no public host.
+// isOtherHost reports whether u has a different host than the server. It reports false if the
+// server is on this machine: it has no public host.
 func isOtherHost(u *url.URL, server string) bool {
 	s, err := url.Parse(server)
 	if err != nil || s.Host == "" || loopback.IsHere(s.Hostname()) {

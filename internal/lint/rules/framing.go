@@ -69,7 +69,7 @@ var framingChecks = []Check{
 	},
 }
 
-// firstProblem returns the first problem of a message with one of the rules, or nil.
+// firstProblem returns the first problem of a message with any of the rules, or nil.
 func firstProblem(e *conv.Event, rules ...string) *wire.Finding {
 	for i := range e.Message.Problems {
 		if p := &e.Message.Problems[i]; slices.Contains(rules, p.Rule) {
@@ -81,7 +81,7 @@ func firstProblem(e *conv.Event, rules ...string) *wire.Finding {
 
 func hasMethod(e *conv.Event) bool { return jsonraw.First(e.Message.Raw, "method") != nil }
 
-// isReply reports whether a message is a result or an error, or an invalid one of them.
+// isReply reports whether a message is a result or an error, or an invalid form of either.
 func isReply(e *conv.Event) bool {
 	if hasMethod(e) {
 		return false

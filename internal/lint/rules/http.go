@@ -98,8 +98,8 @@ func findHeader(e *conv.Event, got, want string) {
 // hasHTTPResponse reports whether the event is in an HTTP exchange with a response.
 func hasHTTPResponse(e *conv.Event) bool { return e.Stream != nil && e.Stream.Response != nil }
 
-// whenErrorIsBody returns a condition: the event is an error with one of the codes that is the whole
-// body of a response. In an event stream the status is sent before the error.
+// whenErrorIsBody returns a condition: the event is an error with any of the codes, and is the
+// whole body of a response. In an event stream the status is sent before the error.
 func whenErrorIsBody(codes ...int64) func(*conv.Event) bool {
 	return func(e *conv.Event) bool {
 		for _, code := range codes {

@@ -187,8 +187,7 @@ func checkChangedWithinTTL(e *conv.Event) {
 	}
 }
 
-// unusedCursors are the cursors for which no client has requested the page yet, by method and
-// cursor.
+// unusedCursors are the cursors whose page no client has requested yet, by method and cursor.
 type unusedCursors map[string]unusedCursor
 
 type unusedCursor struct {

@@ -169,7 +169,7 @@ func checkProgressTotal(e *conv.Event) {
 	paces.Put(call, pace)
 }
 
-// isLevelBelow reports whether a log level is below lowest. It is false for unknown levels.
+// isLevelBelow reports whether a log level is below lowest. It reports false if a level is unknown.
 func isLevelBelow(level, lowest string) bool {
 	index := slices.Index(mcp.LogLevels, level)
 	lowestIndex := slices.Index(mcp.LogLevels, lowest)
@@ -311,7 +311,7 @@ func isSubset(subset, set []byte) bool {
 	return true
 }
 
-// coversURI reports whether uri is one of uris or a part of one: an update may name a part of the
+// coversURI reports whether uri begins with an element of uris: an update may name a part of the
 // resource.
 func coversURI(uris map[string]bool, uri string) bool {
 	for prefix := range uris {

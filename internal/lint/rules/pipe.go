@@ -70,7 +70,8 @@ func recordEarlyExit(e *conv.Event) {
 	}
 }
 
-// maxInFlight is the time after a cancellation in which messages sent before it may arrive.
+// maxInFlight is the time after a cancellation while messages that were sent before it may still
+// arrive.
 const maxInFlight = 250 * time.Millisecond
 
 // isCancelled reports whether the client has cancelled the request of an event, and got no response.
@@ -98,7 +99,8 @@ func checkAfterCancel(e *conv.Event) {
 	})
 }
 
-// maxUnbuffered is the time from which an open request shows that the server buffers its output.
+// maxUnbuffered is the minimum time of an open request that shows that the server buffers its
+// output.
 const maxUnbuffered = 2 * time.Second
 
 // checkBuffered reports a server that answered two old requests only when its stdin was closed.

@@ -15,7 +15,7 @@ var (
 	coreProperty = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`) })
 )
 
-// maxPortableName leaves room for the prefix that hosts put before a name to tell servers apart.
+// maxPortableName leaves room for the prefix that hosts put before a name to distinguish servers.
 const maxPortableName = 40
 
 var portabilityChecks = []Check{{ID: "hosts-core", Kind: conv.OnTool, Do: func(e *conv.Event) {

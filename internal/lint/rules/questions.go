@@ -93,7 +93,7 @@ func forEachInputRequest(do func(e *conv.Event, at string, request json.RawMessa
 	}
 }
 
-// checkDeclared reports an input request for which the client's request declares no capability.
+// checkDeclared reports an input request whose capability the client's request does not declare.
 func checkDeclared(e *conv.Event, at string, request json.RawMessage) {
 	method := conv.TextInside(request, "method")
 	name := capabilityOf[method]
@@ -234,7 +234,7 @@ func checkPageURL(e *conv.Event) {
 	}
 }
 
-// maxPlainValue is the length of a parameter from which it may be a token.
+// maxPlainValue is the maximum length of a parameter that cannot be a token.
 const maxPlainValue = 40
 
 // loginParams are query parameters that log a user in, or name the user.

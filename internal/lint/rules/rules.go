@@ -1,6 +1,6 @@
 // Package rules has the checks of the passive rules. Each check reads one kind of event of a
-// conversation. The table of package lint says for which revisions, transports and capabilities a
-// rule applies; lint calls a check only if its rule applies.
+// conversation. The table of package lint has the revisions, transports and capabilities that a
+// rule applies to; lint calls a check only if its rule applies.
 package rules
 
 import (

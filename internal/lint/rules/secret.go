@@ -27,7 +27,7 @@ var notSecret = sync.OnceValue(func() *regexp.Regexp {
 	)
 })
 
-// findSecret returns the words with which a name or a sentence asks for a secret, or "".
+// findSecret returns the words in a name or a sentence that ask for a secret, or "".
 func findSecret(text string) string {
 	words := notSecret().ReplaceAllString(splitWords(text), " ")
 	at := secretWords().FindStringIndex(words)

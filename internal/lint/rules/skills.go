@@ -165,7 +165,7 @@ func checkSkillSize(e *conv.Event, s listedSkill) {
 	}
 }
 
-// A skillFile is what an entry says of a file: its digest, its size or -1, and for SKILL.md the
+// A skillFile is an entry's description of a file: its digest, its size or -1, and for SKILL.md the
 // front matter.
 type skillFile struct {
 	digest      string
@@ -189,7 +189,7 @@ func recordSkillFiles(e *conv.Event, s listedSkill) {
 	}
 }
 
-// findSkillFile returns what an entry said of the file that was read, or nil.
+// findSkillFile returns an entry's description of the file that was read, or nil.
 func findSkillFile(e *conv.Event) *skillFile {
 	files := conv.State[recent.Map[string, skillFile]](e.Conversation, "files of skills")
 	if f, ok := files.Lookup(e.Text("uri")); ok {

@@ -221,7 +221,7 @@ func checkHeaderParams(e *conv.Event) {
 	}
 }
 
-// wantedHeader says what an annotation with the fault should be.
+// wantedHeader describes a correct annotation in place of one with the fault.
 var wantedHeader = map[mcp.HeaderFault]string{
 	mcp.HeaderNoToken:     "a token: letters, digits and some signs",
 	mcp.HeaderRepeated:    "a name that no other parameter has",

@@ -36,8 +36,8 @@ func (c calledTool) declaringRequest(capabilities string, members ...jsonraw.Mem
 	return q
 }
 
-// judgeQuestions calls each tool that asks for input, and lets judgeOne check its question. It skips
-// the rule if judgeOne reports judged for none.
+// judgeQuestions calls each tool that asks for input, and lets judgeOne check its question. It
+// skips the rule if judgeOne never reports judged.
 func judgeQuestions(
 	ctx context.Context,
 	b *bench,
@@ -77,7 +77,7 @@ func declineAll(question answer) json.RawMessage {
 }
 
 // retryRequest returns the call again, with responses to its question. state is the question's
-// requestState, nil if it had none.
+// requestState, nil if it had no state.
 func (c calledTool) retryRequest(responses, state json.RawMessage) probeRequest {
 	members := []jsonraw.Member{{Name: "inputResponses", Value: responses}}
 	if state != nil {

@@ -59,7 +59,7 @@ func (j *judge) discoverAuth(ctx context.Context, endpoint string) *authDiscover
 		if showStep != nil {
 			showStep(s)
 		}
-		switch { // the well-known path tells the two documents apart
+		switch { // the well-known path distinguishes the two documents
 		case s.Document != nil && strings.Contains(s.URL, "oauth-protected-resource"):
 			d.resource = metadataDocument{s.URL, s.Document}
 		case s.Document != nil:
