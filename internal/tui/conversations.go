@@ -119,7 +119,6 @@ func (t *conversationList) chooseSelected() (filter string) {
 // shownID is the ID of the shown conversation, and terms are the terms of the filter. If there is
 // no room, it leaves out conversations, and at last lines at the top.
 func (t *conversationList) draw(clock screenClock, hasFocus bool, shownID string, terms []string, w, h int) []drawn {
-	isSelected := func(line int) bool { return hasFocus && t.sel == line }
 	total := view.Conversation{} // the counts of the line "all"
 	for i := range t.all {
 		total.Rows += t.all[i].Rows
@@ -129,7 +128,7 @@ func (t *conversationList) draw(clock screenClock, hasFocus bool, shownID string
 	columns := conversationColumnsFor(t.all, texts, &total, w)
 	lines := []drawn{
 		{Line: columns.drawHead()},
-		{Line: columns.drawEntry("  all", "", &total, strongIf(shownID == "")), Selected: isSelected(0)},
+		t.newEntry(0, columns.drawEntry("  all", "", &total, strongIf(shownID == "")), hasFocus),
 	}
 	var facts []drawn
 	if c := t.underCursor(); c != nil && hasFocus && !columns.hasHeads && h >= minHeightForFacts {
@@ -148,8 +147,8 @@ func (t *conversationList) draw(clock screenClock, hasFocus bool, shownID string
 		if c.Live {
 			dot = "● "
 		}
-		entry := columns.drawEntry(dot+texts[i], clock.formatTime(c.Began), c, strongIf(c.ID == shownID))
-		lines = append(lines, drawn{Line: entry, Selected: isSelected(i + 1)})
+		line := columns.drawEntry(dot+texts[i], clock.formatTime(c.Began), c, strongIf(c.ID == shownID))
+		lines = append(lines, t.newEntry(i+1, line, hasFocus))
 	}
 	if hidden := len(t.all) - room; hidden > 0 {
 		lines = append(lines, drawn{Line: cells.TextLine(cells.Faint, "  "+countNoun(hidden, "more", "more"))})
@@ -171,10 +170,14 @@ func (t *conversationList) drawFilters(hasFocus bool, terms []string, h int) (li
 		if isOn {
 			box = "✓ "
 		}
-		isSelected := hasFocus && t.sel == len(t.all)+1+i
-		lines = append(lines, drawn{Line: cells.TextLine(strongIf(isOn), box+term), Selected: isSelected})
+		lines = append(lines, t.newEntry(len(t.all)+1+i, cells.TextLine(strongIf(isOn), box+term), hasFocus))
 	}
 	return lines
+}
+
+// newEntry returns the line of an entry. The entry is a value of sel.
+func (t *conversationList) newEntry(entry int, line cells.Line, hasFocus bool) drawn {
+	return drawn{Line: line, Selected: hasFocus && t.sel == entry, Item: entry + 1}
 }
 
 // strongIf returns the role of an entry, which is strong if it is on.

@@ -321,18 +321,16 @@ func (m *model) clickTab(x int) tea.Cmd {
 	return nil
 }
 
-// clickConversations chooses the conversation or the filter in line y of its pane. It finds the
-// entry by drawing the pane with each entry selected.
+// clickConversations chooses the conversation or the filter in line y of its pane. It chooses nothing
+// if the line has no entry.
 func (m *model) clickConversations(y int, p screenLayout) tea.Cmd {
+	lines := m.drawConversations(p.left, p.body) // as on the screen: before the focus changes
 	m.focus = paneConversations
-	lines := m.drawConversations(p.left, p.body)
-	for entry := 0; entry <= m.conversations.last() && y < len(lines); entry++ {
-		m.conversations.sel = entry
-		if m.drawConversations(p.left, p.body)[y].Selected {
-			return m.chooseConversation()
-		}
+	if y >= len(lines) || lines[y].Item == 0 {
+		return nil
 	}
-	return nil
+	m.conversations.sel = lines[y].Item - 1
+	return m.chooseConversation()
 }
 
 // clickDetail selects the line of the detail at line y of the panes.

@@ -3,6 +3,7 @@ package tui
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -503,6 +504,42 @@ func TestMouse(t *testing.T) {
 			t.Errorf("chosen %q", p.m.conversations.chosen)
 		}
 	})
+}
+
+// A click in the pane of the conversations chooses the entry that is seen there, and nothing in other lines.
+func TestMouseInConversations(t *testing.T) {
+	for _, sel := range []int{0, 1, 3} {
+		play(t, 120, 40, nil, nil, func(p *player) {
+			p.m.conversations.sel = sel
+			p.m.focus = paneConversations
+			layout := p.m.layout()
+			lines := p.m.drawConversations(layout.left, layout.body)
+			for y := range layout.body {
+				text := ""
+				if y < len(lines) {
+					text = strings.TrimSpace(lines[y].Line.String())
+				}
+				p.m.query.line = newInput("")
+				p.m.conversations.showAll()
+				p.m.conversations.sel = sel
+				p.m.focus = paneConversations
+				p.send(tea.MouseClickMsg{X: 3, Y: layout.head + y, Button: tea.MouseLeft})
+				isFilter := slices.Contains(quickFilters, text)
+				if got := p.m.query.line.Text(); got != "" != isFilter || isFilter && got != text {
+					t.Errorf("entry %d selected, a click on %q: the filter is %q", sel, text, got)
+				}
+				chosen := p.m.conversations.find(p.m.conversations.chosen)
+				isConversation := strings.Contains(text, "→")
+				if (chosen != nil) != isConversation || isConversation && !strings.Contains(text, displayName(chosen.Client, "")) {
+					t.Errorf("entry %d selected, a click on %q: chosen is %+v", sel, text, chosen)
+				}
+				isEntry := isFilter || isConversation || strings.HasPrefix(text, "all ")
+				if !isEntry && p.m.conversations.sel != sel {
+					t.Errorf("entry %d selected, a click on %q selects %d", sel, text, p.m.conversations.sel)
+				}
+			}
+		})
+	}
 }
 
 // Each chip is a filter that mcpc can read.
