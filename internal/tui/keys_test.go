@@ -122,6 +122,32 @@ func TestHeldMessageKeysNeedSelection(t *testing.T) {
 	})
 }
 
+// The screen is drawn while the message is read.
+func TestRevealChangesThePageInTheDrawingLoop(t *testing.T) {
+	for _, isClosed := range []bool{false, true} {
+		a := newActor()
+		a.held = []view.Held{heldMessage("h1")}
+		play(t, 120, 40, nil, a, func(p *player) {
+			_, read := p.m.Update(keyOf("v"))
+			result := make(chan tea.Msg)
+			go func() { result <- read() }()
+			_ = p.m.frame()
+			msg := <-result
+			p.shows("held message, with its secrets")
+			p.hides("s3cret")
+			if isClosed {
+				p.keys("esc")
+			}
+			p.send(msg)
+			if isClosed {
+				p.hides("s3cret")
+			} else {
+				p.shows("s3cret")
+			}
+		})
+	}
+}
+
 // A question is answered by its form; the talk stays on the screen.
 func TestAnswer(t *testing.T) {
 	a := newActor()

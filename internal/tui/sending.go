@@ -133,16 +133,28 @@ func (m *model) reveal() tea.Cmd {
 	if h == nil {
 		return m.showNoHeld()
 	}
+	actor := m.opt.Actor
+	if actor == nil {
+		return m.showMessage("this view only reads")
+	}
 	id := h.ID
 	d := &page{title: "held message, with its secrets"}
 	m.dialog = d
-	w := max(m.w-3, 20)
-	return m.runAction("", func(ctx context.Context, a view.Actor) error {
-		text, err := a.Reveal(ctx, id)
-		for _, l := range cells.Wrap(cells.Plain, text, w) {
-			d.lines = append(d.lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
+	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
+		text, err := actor.Reveal(ctx, id)
+		return func(m *model) tea.Cmd {
+			if m.dialog != d {
+				return nil // the user closed it
+			}
+			if err != nil {
+				m.dialog = nil
+				return m.showError(err)
+			}
+			for _, l := range cells.Wrap(cells.Plain, text, max(m.w-3, 20)) {
+				d.lines = append(d.lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
+			}
+			return nil
 		}
-		return err
 	})
 }
 
