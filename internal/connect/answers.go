@@ -9,13 +9,13 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// capabilitiesFor returns the ClientCapabilities that the flags, and the user if person is set, can
-// honour. Without any it returns an empty object.
-func capabilitiesFor(f host.Answers, person bool) json.RawMessage {
+// capabilitiesFor returns the ClientCapabilities that the flags, and the user if canAskUser is set,
+// can honour. Without any it returns an empty object.
+func capabilitiesFor(f host.Answers, canAskUser bool) json.RawMessage {
 	modes := json.RawMessage("{}")
 	all := json.RawMessage("{}")
-	answersForms := f.Elicits() || person
-	answersPages := f.Decline || f.OnElicit != "" || person // implies answersForms
+	answersForms := f.Elicits() || canAskUser
+	answersPages := f.Decline || f.OnElicit != "" || canAskUser // each of them also answers forms
 	if answersForms {
 		modes = jsonraw.With(modes, "form", json.RawMessage("{}"))
 	}
@@ -43,13 +43,13 @@ func capabilitiesFor(f host.Answers, person bool) json.RawMessage {
 }
 
 // setAsker sets what answers the server's requests, and the capabilities that are declared for
-// them. If the remembered session was opened with fewer capabilities than this run's flags need,
-// resumeFrom opens another session.
+// them: those of the client that mcpc acts for, or else those of the flags, the session and the
+// user. The error is about a flag.
 func (c *Conn) setAsker(opt *client.Options, how Options) error {
 	if how.As != nil {
 		opt.Capabilities = how.As.Capabilities
 		opt.Asker = how.As.Asker
-		opt.Verbatim = true
+		opt.Verbatim = true // the other client declares all its capabilities itself
 		opt.GetStream = serverMayAsk(*opt)
 		opt.Reconnected = how.As.Renewed
 		c.Promised = how.As.Capabilities
@@ -66,12 +66,12 @@ func (c *Conn) setAsker(opt *client.Options, how Options) error {
 	if c.Env.Asker == nil { // this program cannot answer requests, so it declares nothing
 		return nil
 	}
-	person := c.Env.UI.CanAsk() && !how.SkipNegotiation
-	opt.Capabilities = capabilitiesFor(flags, person)
+	canAskUser := c.Env.UI.CanAsk() && !how.SkipNegotiation
+	opt.Capabilities = capabilitiesFor(flags, canAskUser)
 	c.Answering = flags
 	c.Promised = opt.Capabilities
 	if client.MayAsk(opt.Capabilities) {
-		opt.Asker, err = c.Env.Asker(c.Env, c, flags, person)
+		opt.Asker, err = c.Env.Asker(c.Env, c, flags, canAskUser)
 	}
 	return err
 }
@@ -80,7 +80,8 @@ func (c *Conn) setAsker(opt *client.Options, how Options) error {
 // opened without capabilities that the flags need, and prints a note. A kept server process has
 // only one session: for it the note names the command that starts it again.
 func (c *Conn) openSeparateIfNeeded(opt *client.Options) {
-	offered := capabilitiesFor(c.Answering, false) // what a user could answer is not required
+	const canAskUser = false // a user at the terminal is no reason to open another session
+	offered := capabilitiesFor(c.Answering, canAskUser)
 	// A session in a stateless revision declares its capabilities with each request.
 	if client.Stateless(c.Saved.Revision) || client.Covers(c.Saved.Declared, offered) {
 		return

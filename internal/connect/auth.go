@@ -139,34 +139,18 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 		return o
 	}
 	r := e.Guard.Unsolved()
-	// These cases return: no refusal is open, or a login does not help.
-	switch {
-	case r == nil:
+	if r == nil {
 		return o
-	case r.Scheme == "" && len(r.Fields) > 0:
-		o.Hint = "the challenge is not OAuth, so " + wire.Run("login") +
-			" does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
-		return o
-	case r.OwnField && r.Status == http.StatusForbidden:
-		o.Text += ": the given token needs more scopes"
-		if len(r.Scopes) > 0 {
-			o.Text += ": " + jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid)
-		}
-		o.Hint = "use a token with these scopes, or remove it and run " + composeLogin(e, false, "")
-		return o
-	case r.OwnField:
-		o.Hint = "the given token was rejected: use a new one, or remove it and run " + composeLogin(e, false, "")
-		return o
-	case r.HasAllScopes:
-		o.Text = "the token has every requested scope, but the server still reports insufficient_scope"
-		o.Hint = "a new login will not help; contact the server's operator"
-		return o
+	}
+	if explained, ok := explainUselessLogin(e, *r, o); ok {
+		return explained
 	}
 	grant := ""
 	if r.Grant.IsUnattended() {
 		grant = " --grant " + string(r.Grant) // the stored login has its client and secret
 	}
-	o.Hint = composeLogin(e, true, grant)
+	const challengeStored = true // it is stored below, unless the URL is secret
+	o.Hint = composeLogin(e, challengeStored, grant)
 	if accounts := e.Guard.OtherAccounts(); !r.Sent && len(accounts) > 0 {
 		o.Hint = wire.Hint(fmt.Sprintf("tokens of other accounts are stored (%s): add --account %s, or run ",
 			strings.Join(accounts, ", "), shellwords.Quote(accounts[0]))) + o.Hint
@@ -187,14 +171,41 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	} else if !r.Sent && !r.Challenge.NamesMetadata() {
 		o.Hint += " (OAuth), or a token from the operator in MCPC_TOKEN"
 	}
-	isSecretURL := e.FromFile != "" && HasSecret(e.Guard.Endpoint) || e.Secrets.Text(e.Guard.Endpoint) != e.Guard.Endpoint
-	if isSecretURL {
+	isConfiguredSecret := e.FromFile != "" && HasSecret(e.Guard.Endpoint)
+	isKnownSecret := e.Secrets.Text(e.Guard.Endpoint) != e.Guard.Endpoint
+	if isConfiguredSecret || isKnownSecret {
 		return o // the challenge would store the URL
 	}
 	if err := storeChallenge(e, *r); err != nil && o.Kind != wire.LocalIO { // the hint of LocalIO comes first
-		o.Hint = composeLogin(e, false, "") + "; the challenge could not be stored: " + wire.Hint(err.Error())
+		o.Hint = composeLogin(e, !challengeStored, "") + "; the challenge could not be stored: " + wire.Hint(err.Error())
 	}
 	return o
+}
+
+// explainUselessLogin adds to the outcome of a refused request what helps instead of a login. It
+// returns false if a login may help.
+func explainUselessLogin(e *host.Env, r auth.Refusal, o wire.Outcome) (wire.Outcome, bool) {
+	const challengeStored = false // the challenge is stored only if a login may help
+	switch {
+	case r.Scheme == "" && len(r.Fields) > 0:
+		o.Hint = "the challenge is not OAuth, so " + wire.Run("login") +
+			" does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
+	case r.OwnField && r.Status == http.StatusForbidden:
+		o.Text += ": the given token needs more scopes"
+		if len(r.Scopes) > 0 {
+			o.Text += ": " + jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid)
+		}
+		o.Hint = "use a token with these scopes, or remove it and run " + composeLogin(e, challengeStored, "")
+	case r.OwnField:
+		o.Hint = "the given token was rejected: use a new one, or remove it and run " +
+			composeLogin(e, challengeStored, "")
+	case r.HasAllScopes:
+		o.Text = "the token has every requested scope, but the server still reports insufficient_scope"
+		o.Hint = "a new login will not help; contact the server's operator"
+	default:
+		return o, false
+	}
+	return o, true
 }
 
 // refusalWords matches the messages of servers that refuse a request without a token with a
@@ -213,16 +224,18 @@ func explainRefusedByRPC(e *host.Env, o wire.Outcome) wire.Outcome {
 	if rpc == nil || o.Hint != "" {
 		return o
 	}
-	// An unknown method or invalid params: an argument may be called a token or a key.
-	if rpc.Code == -32601 || rpc.Code == -32602 || !refusalWords().MatchString(rpc.Message) {
+	// For an unknown method or invalid params, the token or key in the message may be an argument.
+	isAboutRequest := rpc.Code == -32601 || rpc.Code == -32602
+	if isAboutRequest || !refusalWords().MatchString(rpc.Message) {
 		return o
 	}
 	if e.Guard.Fixed != "" || slices.ContainsFunc(e.Headers, isAuthorization) {
 		o.Hint = "the server may not know the given token: use a new one"
 		return o
 	}
+	const challengeStored = false // a JSON-RPC error has no challenge
 	o.Hint = "the server may want a token (MCPC_TOKEN, --token-file FILE) or an API key (-H 'NAME: VALUE'); " +
-		composeLogin(e, false, "") + " tries OAuth"
+		composeLogin(e, challengeStored, "") + " tries OAuth"
 	return o
 }
 
@@ -235,17 +248,17 @@ func isAuthorization(field string) bool {
 // composeLogin returns the command that logs in to the server. It does not show a URL with a
 // secret: if the challenge is stored, the command needs no target. flags, which begin with a space,
 // are appended.
-func composeLogin(e *host.Env, stored bool, flags string) wire.Hint {
+func composeLogin(e *host.Env, challengeStored bool, flags string) wire.Hint {
 	command := "login"
 	switch {
 	case e.FromFile != "":
 		command += " " + shellwords.Quote(e.FromFile)
 	case !HasSecret(e.Guard.Endpoint):
 		command += " " + shellwords.Quote(e.Guard.Endpoint)
-	case !stored:
+	case !challengeStored:
 		command += " TARGET"
 	}
-	if e.Auth.Account != "" && !e.AccountTyped { // the account of the session
+	if e.Auth.Account != "" && !e.AccountTyped { // the session's; hints repeat a typed --account anyway
 		command += " --account " + shellwords.Quote(e.Auth.Account)
 	}
 	return wire.Run(command + flags)

@@ -84,7 +84,7 @@ func (c *Conn) FindOrigin(from *state.Origin) wire.Outcome {
 		wire.Run("close")+" removes the session; "+wire.Run("servers")+" lists configured servers"))
 	if from.Entry != "" { // the server of a card: the session has its configuration
 		servers := target.Servers(target.CardClient, from.File, from.Folder, json.RawMessage(from.Entry))
-		if len(servers) != 1 {
+		if len(servers) != 1 { // an entry is one server, unless the state file was edited
 			return missing
 		}
 		c.Origin = &servers[0]
@@ -210,10 +210,10 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 // resolveVariables returns the configured server with the values of its variables. Values from the
 // environment, the user or the command line are secrets from then on.
 func (c *Conn) resolveVariables(ctx context.Context) (target.Server, error) {
-	typed := map[string]string{}
+	inputs := map[string]string{} // by id: an input that occurs twice is asked for once
 	if c.card != nil {
-		maps.Copy(typed, c.card.Given)
-		c.Env.Secrets.Learn(slices.Collect(maps.Values(typed))...)
+		maps.Copy(inputs, c.card.Given)
+		c.Env.Secrets.Learn(slices.Collect(maps.Values(inputs))...)
 	}
 	s, err := c.Origin.Resolved(target.Lookup{
 		Home: cmp.Or(c.Env.Getenv("HOME"), c.Env.Getenv("USERPROFILE")),
@@ -223,11 +223,11 @@ func (c *Conn) resolveVariables(ctx context.Context) (target.Server, error) {
 			return value, value != ""
 		},
 		Input: func(in target.ClientInput) (string, error) {
-			if value, ok := typed[in.ID]; ok {
+			if value, ok := inputs[in.ID]; ok {
 				return value, nil
 			}
 			value, err := c.Env.InputValue(ctx, in)
-			typed[in.ID] = value
+			inputs[in.ID] = value
 			return value, err
 		},
 	})
@@ -250,19 +250,21 @@ func (c *Conn) explainUnresolved(ctx context.Context, err error) wire.Outcome {
 	return out
 }
 
-// setProcess sets the environment and the folder of a server that is a command.
+// setProcess sets the environment and the folder of a server that is a command. A command that is
+// not a configured server gets the environment of mcpc.
 func (c *Conn) setProcess(opt *client.Options) {
-	if len(opt.Server.Command) > 0 {
-		environ := c.childEnv
-		if environ == nil && c.Env.Environ != nil {
-			environ = c.Env.Environ()
-		}
-		if c.Env.Mark != "" {
-			environ = append(slices.Clip(environ), c.Env.Mark)
-		}
-		opt.Server.Env = environ
-		opt.Server.Dir = c.childDir
+	if len(opt.Server.Command) == 0 {
+		return
 	}
+	environ := c.childEnv
+	if environ == nil && c.Env.Environ != nil {
+		environ = c.Env.Environ()
+	}
+	if c.Env.Mark != "" {
+		environ = append(slices.Clip(environ), c.Env.Mark) // Clip: a copy, childEnv stays as it is
+	}
+	opt.Server.Env = environ
+	opt.Server.Dir = c.childDir
 }
 
 // WithFields returns the header fields of the configured server, followed by own. Fields in own

@@ -158,7 +158,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 		o = c.Find(how.Argv)
 	}
 	if o.OK() && how.Remembers {
-		o = TryState(ctx, e)
+		o = TryState(ctx, e) // a session that cannot be stored is not opened
 	}
 	if !o.OK() {
 		return c, o
@@ -180,7 +180,8 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	c.Dialed = true
 	session, o := client.Open(ctx, opt)
 	if !o.OK() {
-		if c.Target.Source == target.FromDefault && o.Kind == wire.Transport && o.Reached == wire.Unsent {
+		isUnreachable := o.Kind == wire.Transport && o.Reached == wire.Unsent
+		if isUnreachable && c.Target.Source == target.FromDefault {
 			o.Hint = c.defaultURLHint()
 		}
 		// For a command with NoResume, such as init, opening the session is the operation itself.
@@ -261,27 +262,34 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 	if err := c.setAsker(&opt, how); err != nil {
 		return opt, usage.Outcome(err)
 	}
+	// A kept server is used even with NoResume: it has only one session.
 	usesKept := how.UseKept && c.IsKept() && c.canResume()
-	switch {
-	case how.NoResume && !usesKept:
-		opt.Server.Transport = "" // the new session negotiates its transport
-		c.Passing = true
-		keepsRevision := how.UseKept || how.KeepRevision && c.Env.Protocol == ""
-		if keepsRevision && c.Saved != nil {
-			opt.KnownRevision = c.Saved.Revision
-		}
-		if how.Keep != nil {
-			c.startKept(&opt, how.Keep)
-		}
-	case c.Saved != nil:
-		o := c.resumeFrom(ctx, &opt)
-		opt.GetStream = serverMayAsk(opt)
-		return opt, o
-	default:
-		c.recallNegotiated(&opt, how.Draft)
-		opt.GetStream = serverMayAsk(opt)
+	if how.NoResume && !usesKept {
+		c.openNew(&opt, how)
+		return opt, wire.Outcome{}
 	}
-	return opt, wire.Outcome{}
+	o := wire.Outcome{}
+	if c.Saved != nil {
+		o = c.resumeFrom(ctx, &opt)
+	} else {
+		c.recallNegotiated(&opt, how.Draft)
+	}
+	opt.GetStream = serverMayAsk(opt) // after resumeFrom: it depends on what the session declared
+	return opt, o
+}
+
+// openNew sets opt to open a new session, even if one is remembered. It takes over the remembered
+// revision if how asks for that.
+func (c *Conn) openNew(opt *client.Options, how Options) {
+	opt.Server.Transport = "" // the new session negotiates its transport
+	c.Passing = true
+	keepsRevision := how.KeepRevision && c.Env.Protocol == ""
+	if (keepsRevision || how.UseKept) && c.Saved != nil {
+		opt.KnownRevision = c.Saved.Revision
+	}
+	if how.Keep != nil {
+		c.startKept(opt, how.Keep)
+	}
 }
 
 // resumeFrom sets opt to resume the remembered session, unless --protocol asks for another
@@ -336,7 +344,7 @@ func (c *Conn) recallNegotiated(opt *client.Options, draft bool) {
 		return
 	}
 	overStdio := len(opt.Server.Command) > 0
-	if overStdio && client.Stateless(verdict.Revision) && !draft {
+	if overStdio && client.Stateless(verdict.Revision) && !draft { // a draft starts no process to probe
 		return // probing is free over stdio, while a wrong revision costs a process
 	}
 	c.recalledCapabilities = verdict.Capabilities // the server is not asked for them again
@@ -392,9 +400,10 @@ func (c *Conn) Close(ctx context.Context) wire.Outcome {
 	if c.reopened { // the server may have changed: empty options make it store the result in any case
 		c.rememberNegotiated(ctx, client.Options{})
 	}
-	// With --protocol this may be another session than the remembered one.
-	remembered := c.Saved != nil && !c.Passing && (c.reopened || c.Saved.Revision == c.Revision())
-	c.Session.Close(context.WithoutCancel(ctx), !remembered)
+	// With --protocol this may be another session than the remembered one, in another revision.
+	hasSavedRevision := c.Saved != nil && (c.reopened || c.Saved.Revision == c.Revision())
+	endsSession := c.Passing || !hasSavedRevision
+	c.Session.Close(context.WithoutCancel(ctx), endsSession)
 	c.rememberNoise(ctx)
 	c.Env.IsConnected.Store(false)
 	return out

@@ -150,8 +150,8 @@ func (c *Conn) toolsKey(declared json.RawMessage) string {
 	for _, f := range c.Fields {
 		key += "\n" + f.Name + ": " + f.Value
 	}
-	if auth := c.Env.Guard; auth != nil && auth.Account+auth.Fixed != "" {
-		key += "\naccount " + auth.Account + " token " + auth.Fixed
+	if auth := c.Env.Guard; auth != nil && (auth.Account != "" || auth.Fixed != "") {
+		key += "\naccount " + auth.Account + " token " + auth.Fixed // the store keeps only a hash of the key
 	}
 	return key + c.loginKey()
 }

@@ -105,7 +105,8 @@ func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (
 }
 
 // Listed lists kind k for callers that show the entries as received, usable or not. It stops at the
-// first page after which enough returns true. Without a session that list is cached too.
+// first page for which enough returns true; a nil enough reads all pages. It caches the list as
+// listWith does.
 func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	return c.listWith(ctx, k, client.WalkOptions{}, enough)
 }
@@ -124,7 +125,7 @@ func (c *Conn) listWith(
 		for _, raw := range list.Items {
 			cache.add(raw, "") // "": add reads the name from raw
 		}
-		defer cache.save(ctx, list.TTL)
+		defer cache.save(ctx, list.TTL) // after finishList has shown the findings
 	}
 	return list, c.finishList(k, list, o)
 }
@@ -162,9 +163,9 @@ func (c *Conn) parseTools(items []json.RawMessage, first int) (usable []mcp.Tool
 		tool, bad := mcp.ParseTool(items[i])
 		if bad != nil {
 			name, _ := jsonraw.Text(jsonraw.First(items[i], "name"))
-			problems[i] = &LeftOut{fmt.Sprintf("entry %d", first+i), bad.Text, name}
+			problems[i] = &LeftOut{Name: fmt.Sprintf("entry %d", first+i), Why: bad.Text, tool: name}
 		} else if problem := c.headerProblem(tool); problem != "" {
-			problems[i] = &LeftOut{tool.Name, problem, tool.Name}
+			problems[i] = &LeftOut{Name: tool.Name, Why: problem, tool: tool.Name}
 		}
 		tools[i] = tool
 	})
@@ -363,12 +364,13 @@ func (c *Conn) cachedEntry(k Kind, name string) (json.RawMessage, *state.ToolLis
 	return entry.Raw, list
 }
 
-// Define fetches a tool's definition from the server. If a fresh list does not have the tool, it
-// returns a failure: nothing has to be sent. It fetches the whole list if that is cached, otherwise
-// pages until one has the tool.
+// Define fetches a tool's definition from the server. If the list does not have the tool, it returns
+// a failure, and the call need not be sent. It fetches pages until one has the tool, or the whole
+// list if that is cached for other tools or --index counts in it.
 func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outcome) {
 	var enough func([]json.RawMessage) bool // nil fetches all pages
-	if c.Saved == nil && c.toolCache == nil && c.Env.Index == 0 {
+	needsWholeList := c.Saved != nil || c.toolCache != nil || c.Env.Index > 0
+	if !needsWholeList {
 		enough = func(items []json.RawMessage) bool {
 			return slices.ContainsFunc(items, func(raw json.RawMessage) bool {
 				listed, ok := ToolKind.NameIn(raw)
@@ -388,26 +390,28 @@ func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outco
 // Without --index it returns the definition of the connection's tool cache if that is fresh, so that
 // its compiled schemas are used again.
 func (c *Conn) selectTool(name string, all Catalogue) (*Definition, wire.Outcome) {
-	index := c.Env.Index
+	index := c.Env.Index // from 1; 0 without --index
 	if tool := c.toolCache.tool(name); tool != nil && tool.Fresh && index == 0 {
 		return tool, wire.Outcome{}
 	}
 	sameName := slices.DeleteFunc(slices.Clone(all.Tools), func(tool mcp.Tool) bool { return tool.Name != name })
 	n := len(sameName)
-	switch {
-	case n == 0:
+	if n == 0 {
 		return nil, c.noSuchTool(name, all)
-	case n == 1 && index == 0:
+	}
+	if n == 1 && index == 0 {
 		index = 1
-	case index < 1 || index > n:
+	}
+	if index < 1 || index > n {
 		return nil, c.RefusedCall(name, fmt.Sprintf("the server lists %s called %q", english.Plural(n, "tool"), name),
 			wire.Hint(fmt.Sprintf("--index selects one, from 1 to %d; only the name is sent to the server", n)))
 	}
 	return &Definition{Tool: sameName[index-1], Fresh: true}, wire.Outcome{}
 }
 
-// noSuchTool returns the failure for a name that a fresh list does not have, with a hint at the
-// tool that was probably meant.
+// noSuchTool returns the failure for a name that a fresh list does not have: why the tool is omitted
+// from the list, or a hint at the tool that was probably meant. If no tool looks meant, it adds why
+// the server may not list the tool, and how to call it all the same.
 func (c *Conn) noSuchTool(name string, all Catalogue) wire.Outcome {
 	var names []string
 	for _, omitted := range all.LeftOut {

@@ -32,7 +32,7 @@ func startKeeper(env *host.Env, server client.Server, held state.KeptServer) (ne
 		return nil, err
 	}
 	closeFilesOnExec()
-	process.KeepOrphans()
+	process.KeepOrphans() // the process and its server are meant to outlive this one
 	args := []string{"hold", "--socket", held.Socket, "--idle", held.Idle.String(), "--"}
 	cmd := exec.Command(self, append(args, server.Command...)...)
 	cmd.Stdin = keeper

@@ -148,48 +148,61 @@ func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 	}
 }
 
-// NoteListLength prints a note if the list of tools is shorter than an earlier list that was
-// requested with other elicitation capabilities: mcpc declares them at a terminal only. Each length
-// is cached as a list with one entry. If reports is false, it only stores the length.
+// NoteListLength prints a note if the server lists fewer tools without elicitation than with it. mcpc
+// declares elicitation at a terminal only, so it compares the list with an earlier command's. Each
+// length is cached as a list with one entry. If reports is false, it only stores the length.
 func (c *Conn) NoteListLength(ctx context.Context, list Sorted, reports bool) {
 	if c.Store == nil || list.Kind != ToolKind || !list.IsComplete || c.Answering.Elicits() {
 		return
 	}
-	key := func(person bool) string {
-		declared := capabilitiesFor(c.Answering, person)
-		return c.toolsKey(declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
-	}
-	const unknownLength = -1
 	length := list.Count
-	person := c.Env.UI.CanAsk()
+	canAskUser := c.Env.UI.CanAsk()
 	now := c.Env.Now()
-	remembered := func(person bool, maxAge time.Duration) (length int, at time.Time) {
-		list, err := c.Store.Tools(key(person))
-		if err != nil || list == nil || len(list.Tools) != 1 || now.Sub(list.FetchedAt) > maxAge {
-			return unknownLength, now
-		}
-		length, _ = strconv.Atoi(list.Tools[0].Name)
-		return length, list.FetchedAt
-	}
 	// An equal length is stored again only when half of its time is over, to save writes.
-	if storedLength, _ := remembered(person, rememberFor/2); storedLength != length {
+	if storedLength, _ := c.rememberedLength(canAskUser, rememberFor/2); storedLength != length {
 		list := state.ToolList{FetchedAt: now, Tools: []state.Tool{{Name: strconv.Itoa(length)}}}
-		_ = c.Store.SaveTools(ctx, key(person), list) // losing it costs a note only
+		_ = c.Store.SaveTools(ctx, c.lengthKey(canAskUser), list) // losing it costs a note only
 	}
-	otherLength, at := remembered(!person, rememberFor)
+	otherLength, fetchedAt := c.rememberedLength(!canAskUser, rememberFor)
 	if otherLength == unknownLength || !reports {
 		return
 	}
-	earlierList := "with"
-	if person {
-		earlierList = "without"
+	// Some servers list more tools for clients that support elicitation. If they listed fewer, that
+	// has another reason.
+	otherList := "with"
+	isShorterWithout := otherLength > length
+	if canAskUser {
+		otherList = "without"
+		isShorterWithout = otherLength < length
 	}
-	// Only the list without elicitation can be shorter because of it.
-	isShorterWithout := person && otherLength < length || !person && otherLength > length
 	if isShorterWithout {
 		c.Env.UI.Note(fmt.Sprintf("%s elicitation, which mcpc declares at a terminal, the server listed %s (%s)",
-			earlierList, english.Plural(otherLength, "tool"), english.Ago(now, at)))
+			otherList, english.Plural(otherLength, "tool"), english.Ago(now, fetchedAt)))
 	}
+}
+
+// lengthKey returns the cache key of the number of tools that the server lists if mcpc declares the
+// capabilities of the flags and, with canAskUser, elicitation for the user.
+func (c *Conn) lengthKey(canAskUser bool) string {
+	declared := capabilitiesFor(c.Answering, canAskUser)
+	return c.toolsKey(declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
+}
+
+// unknownLength is the length of a list that was not requested, or too long ago.
+const unknownLength = -1
+
+// rememberedLength returns the number of tools that is cached under lengthKey, and when they were
+// listed. It returns unknownLength if the number is older than maxAge or not cached.
+func (c *Conn) rememberedLength(canAskUser bool, maxAge time.Duration) (int, time.Time) {
+	list, err := c.Store.Tools(c.lengthKey(canAskUser))
+	if err != nil || list == nil || len(list.Tools) != 1 {
+		return unknownLength, time.Time{}
+	}
+	if c.Env.Now().Sub(list.FetchedAt) > maxAge {
+		return unknownLength, time.Time{}
+	}
+	length, _ := strconv.Atoi(list.Tools[0].Name)
+	return length, list.FetchedAt
 }
 
 // checkListShape checks a response to a list request against its schema, and returns what is wrong.
@@ -236,7 +249,8 @@ func hintForName(k Kind, name string, names []string) wire.Hint {
 	if len(names) == 0 {
 		return wire.Hint("the server lists no " + k.Many)
 	}
-	if len(names) <= maxNamesInHint && len(strings.Join(names, ", ")) <= 200 {
+	const maxHint = 200 // bytes of all names
+	if len(names) <= maxNamesInHint && len(strings.Join(names, ", ")) <= maxHint {
 		slices.Sort(names)
 		return wire.Hint("there are: " + strings.Join(names, ", "))
 	}
@@ -247,8 +261,11 @@ func hintForName(k Kind, name string, names []string) wire.Hint {
 // declaration is enough. It returns true if the server's capabilities are unknown.
 func (c *Conn) Offers(capability, member string) bool {
 	declared, known := c.Declares(capability)
-	if !known || member == "" {
-		return !known || declared
+	if !known {
+		return true
+	}
+	if member == "" {
+		return declared
 	}
 	members, _ := jsonraw.Object(c.Info().Capabilities)
 	raw, _ := members.Get(capability)

@@ -21,8 +21,8 @@ type Listing struct {
 	Shown, Unusable int
 }
 
-// A Sorted is the list of one kind. A list that Take received keeps only its first page and what
-// Taking says; Items and Pages are nil.
+// A Sorted is the list of one kind. A list that Take received has only its first page and the
+// destinations of its entries in Taking; its Items and Pages are nil.
 type Sorted struct {
 	Kind
 	client.List
@@ -87,8 +87,8 @@ func (c *Conn) walkOptions(reportsOmitted bool) client.WalkOptions {
 // FailsAlone reports whether the failure of one list says nothing about the server's other lists,
 // because the server responded.
 func FailsAlone(o wire.Outcome) bool {
-	isAnswered := o.Kind == wire.Transport && o.HTTP != nil && o.Reached == wire.Answered
-	return o.Kind == wire.RPCFailed || o.Kind == wire.BadResponse || isAnswered
+	isHTTPError := o.Kind == wire.Transport && o.HTTP != nil && o.Reached == wire.Answered
+	return o.Kind == wire.RPCFailed || o.Kind == wire.BadResponse || isHTTPError
 }
 
 // warnOmitted warns that a list is left out.

@@ -41,32 +41,32 @@ func (l *Listing) Take(
 	several bool,
 	destination Taking,
 ) (out wire.Outcome, isOmitted bool) {
-	t := &pageReader{conn: c, kind: k, destination: destination, cache: c.newListCache(k)}
-	defer func() { _ = t.cache.entries.Close() }()
-	list, out := c.Walk(ctx, k.Method, c.walkOptions(destination.Rows != nil), t.readPage)
-	t.wait()
+	reader := &pageReader{conn: c, kind: k, destination: destination, cache: c.newListCache(k)}
+	defer func() { _ = reader.cache.entries.Close() }()
+	list, out := c.Walk(ctx, k.Method, c.walkOptions(destination.Rows != nil), reader.readPage)
+	reader.wait()
 	out = c.finishList(k, list, out)
 	if out.OK() && list.IsComplete {
-		t.cache.save(ctx, list.TTL)
+		reader.cache.save(ctx, list.TTL)
 	}
 	c.dropCachedTools(k)
 	if several && client.IsUnknownMethod(out) {
 		c.warnOmitted(k)
 		return out, true
 	}
-	if t.pages == 0 {
+	if reader.pages == 0 {
 		return out, false
 	}
 	if destination.Rows != nil {
 		names := destination.Rows.Special()
 		c.warnConfusable(names)
-		l.warn(c, k, t.leftOut, names, out)
-		l.Shown += t.usableCount
+		l.warn(c, k, reader.leftOut, names, out)
+		l.Shown += reader.usableCount
 	} else {
 		l.Shown += list.Count
 	}
-	l.Lists = append(l.Lists, Sorted{Kind: k, List: list, First: t.first, Taking: destination})
-	l.Messages = append(l.Messages, t.first)
+	l.Lists = append(l.Lists, Sorted{Kind: k, List: list, First: reader.first, Taking: destination})
+	l.Messages = append(l.Messages, reader.first)
 	return out, false
 }
 
@@ -92,7 +92,7 @@ func (t *pageReader) readPage(p *client.Page) (enough bool) {
 	return false
 }
 
-// wait waits until the last page is read.
+// wait waits until the last page is read. It panics with what reading the page panicked with.
 func (t *pageReader) wait() {
 	t.reading.Wait()
 	if t.panicValue != nil {
@@ -123,7 +123,7 @@ func (t *pageReader) read(p *client.Page) {
 	tools := e.Tools
 	for _, item := range p.Items {
 		if t.destination.JSON == nil && t.cache.isDisabled {
-			break
+			break // nothing takes the remaining items
 		}
 		name := "" // unless parseItems has parsed the item
 		// tools has the usable items in their order: the same memory means the same item.

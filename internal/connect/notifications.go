@@ -20,16 +20,17 @@ import (
 func (c *Conn) showNotification(e *host.Env, m *wire.Message) {
 	params, err := m.ParamMembers()
 	if err != nil {
-		params = nil
+		params = nil // params that are no object are shown as if they were missing
 	}
 	switch m.Method {
 	case "notifications/progress":
-		if c.toolCache == nil && e.UI.ShowsProgress() { // parallel calls would mix their progress
+		isSingleCall := c.toolCache == nil // parallel calls would mix their progress
+		if isSingleCall && e.UI.ShowsProgress() {
 			e.UI.ShowProgress(withoutSecrets(e, params))
 		}
 	case "notifications/message":
 		if c.OnNotification != nil {
-			break
+			break // it shows log messages itself
 		}
 		params = withoutSecrets(e, params)
 		data, _ := params.Get("data")
@@ -65,10 +66,12 @@ func withoutSecrets(e *host.Env, params jsonraw.Members) jsonraw.Members {
 // reportFinding shows a finding as a warning. It omits repeated findings, and without -v findings
 // of severity Info. saved is the session that the command found, or nil.
 func (c *Conn) reportFinding(e *host.Env, saved *state.Session, f wire.Finding) {
-	if (f.Rule == client.RuleShape || f.Rule == transport.RuleGetNoise) && !c.isFirstMalformed(f) {
+	isMalformed := f.Rule == client.RuleShape || f.Rule == transport.RuleGetNoise
+	if isMalformed && !c.isFirstMalformed(f) {
 		return
 	}
-	if f.Rule == transport.RuleStdoutNoise && e.Verbose == 0 && !e.Strict && c.isKnownNoise(saved, f) {
+	showsEach := e.Verbose > 0 || e.Strict
+	if f.Rule == transport.RuleStdoutNoise && !showsEach && c.isKnownNoise(saved, f) {
 		return
 	}
 	if f.Severity > wire.Info || e.Verbose > 0 {
@@ -78,8 +81,8 @@ func (c *Conn) reportFinding(e *host.Env, saved *state.Session, f wire.Finding) 
 }
 
 // isKnownNoise reports whether an earlier command of the session showed this warning about text on
-// stdout: most such servers write the same text at each start. If not, it records the warning as
-// shown.
+// stdout: most such servers write the same text at each start. If not, it records that this command
+// shows it, for rememberNoise.
 func (c *Conn) isKnownNoise(saved *state.Session, f wire.Finding) bool {
 	if saved == nil {
 		return false

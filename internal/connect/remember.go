@@ -76,9 +76,9 @@ func (k *listCache) save(ctx context.Context, ttl *int64) {
 	entries, err := k.entries.Bytes()
 	k.conn.Env.Record.WriteWaiting() // learns the secrets in the waiting frames
 	if k.conn.Env.Secrets.Holds(entries) {
-		return
+		return // a secret that was not known yet when the entry was added
 	}
-	if k.err != nil {
+	if k.err != nil { // the entries are incomplete
 		err = k.err
 	}
 	if err == nil {

@@ -64,12 +64,12 @@ func tapFull(e *host.Env) bool {
 		return false
 	}
 	if r.Recorder == nil {
-		r.HasTraffic.Store(true) // the caller has a frame
+		r.HasTraffic.Store(true) // the caller asks because it has a frame, which reaches no tap
 		return true
 	}
 	full := r.Full()
 	if full {
-		r.Past.Add(1)
+		r.Past.Add(1) // the caller's frame: the recording ends with the number of missing frames
 	}
 	return full
 }

@@ -138,22 +138,23 @@ func DemoPipe() (io.Reader, io.WriteCloser) {
 func unknownTarget(e *host.Env, err error) wire.Outcome {
 	o := usage.Outcome(err)
 	unknown, isUnknown := errors.AsType[*target.UnknownError](err)
-	from := ""
+	source := ""
 	text := e.Server
 	if !e.ServerGiven {
-		from = host.EnvName("server") + ": "
+		source = host.EnvName("server") + ": "
 		text = e.Getenv(host.EnvName("server"))
 	}
-	what, hint := e.UI.MeantByPath(text)
+	what, hint := e.UI.MeantByPath(text) // what is "" unless the text is a path or a command line
 	if what != "" {
-		o.Text = from + "the server is neither a URL nor a name, but " + what
+		o.Text = source + "the server is neither a URL nor a name, but " + what
 		o.Hint = hint
+		return o
 	}
-	if !isUnknown || what != "" {
+	if !isUnknown {
 		return o
 	}
 	var hints []string
-	if hint != "" {
+	if hint != "" { // the text is the name of a program, but could have been the name of a server
 		hints = append(hints, string(hint))
 	}
 	if near := suggest.Nearest(unknown.Name, unknown.Known); near != "" {

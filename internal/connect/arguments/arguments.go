@@ -32,11 +32,14 @@ type Given struct {
 // first word may be the JSON object. With flat, a word has a name instead of a path. Problems that need
 // no schema are returned as one error.
 func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err error) {
-	if flag == "" && len(args) > 0 && isJSONInput(args[0]) && !IsScalar(args[0]) {
-		flag = args[0]
-		args = args[1:]
-	} else if flag == "" {
-		flag = "{}"
+	if flag == "" {
+		beginsWithObject := len(args) > 0 && isJSONInput(args[0]) && !IsScalar(args[0])
+		if beginsWithObject {
+			flag = args[0]
+			args = args[1:]
+		} else {
+			flag = "{}"
+		}
 	}
 	if err := checkStdinOnce(flag, args); err != nil {
 		return g, err
@@ -81,7 +84,8 @@ func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err err
 func isJSONInput(text string) bool {
 	isSource := text == "-" || strings.HasPrefix(text, "@")
 	first := firstByte(text)
-	looksLikeJSON := first == "" || strings.Contains("{[\"", first) // also if it is not valid
+	// Invalid JSON counts, so that its error is reported; so does empty text, for the same reason.
+	looksLikeJSON := first == "" || strings.Contains("{[\"", first)
 	return isSource || looksLikeJSON || jsonraw.Valid([]byte(text)) == nil
 }
 
@@ -210,8 +214,8 @@ type Reading struct {
 	hasAlternatives bool
 }
 
-// Otherwise returns the hint for a word that was read as a string and, according to findings, does not
-// fit the schema, or "".
+// Otherwise returns the hint for a word that was sent as a string although it looks like another
+// type, if a finding is about it. Returns "" if there is no such word.
 func (r Reading) Otherwise(findings []wire.Finding) string {
 	for _, w := range r.doubtful {
 		if slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Pointer == w.pointer() }) {
@@ -251,9 +255,13 @@ func (g Given) Joined(findings []wire.Finding) string {
 		words := strings.FieldsFunc(w.Typed, func(r rune) bool {
 			return strings.ContainsRune(",;&", r) || unicode.IsSpace(r)
 		})
-		hasNoName := func(word string) bool { pathEnd, _ := Operator(word); return pathEnd <= 0 }
+		hasNoName := func(word string) bool {
+			pathEnd, _ := Operator(word)
+			return pathEnd <= 0
+		}
 		isOneWord := len(words) == 0 || words[0] == w.Typed
-		if isOneWord || slices.ContainsFunc(words, hasNoName) { // a text with commas or spaces
+		isPlainText := slices.ContainsFunc(words, hasNoName) // a text with commas or spaces
+		if isOneWord || isPlainText {
 			continue
 		}
 		return "each argument is a word of its own: " + strings.Join(sliceutil.Map(words, shellwords.Quote), " ")
@@ -267,8 +275,8 @@ func (g Given) Joined(findings []wire.Finding) string {
 func Unreported(findings, reported []wire.Finding) []wire.Finding {
 	isConsequence := func(f wire.Finding) bool {
 		name, _ := jsonraw.Text(json.RawMessage(f.Want))
-		return slices.ContainsFunc(reported, func(s wire.Finding) bool {
-			pointer, _, _ := strings.Cut(s.Pointer, "/-") // - is an item to append: its array counts
+		return slices.ContainsFunc(reported, func(cause wire.Finding) bool {
+			pointer, _, _ := strings.Cut(cause.Pointer, "/-") // - is an item to append: its array counts
 			if isWithin(f.Pointer, pointer) {
 				return true
 			}
@@ -318,29 +326,14 @@ func (g Given) Read(schema *validate.Schema, lenient bool) Reading {
 func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) Reading {
 	r := Reading{Arguments: g.Document}
 	for _, w := range g.Words {
-		given := all
-		place := schema.Narrowed(schema.Expected(), given)
-		for i, p := range w.Path {
-			r.hasAlternatives = r.hasAlternatives || place.HasAlternatives()
-			if p.index == appendIndex && p.isItem { // the schema may describe items by their number
-				items, _ := jsonraw.Array(valueAt(r.Arguments, w.Path[:i]))
-				p.index = len(items)
-			}
-			next, known := Below(schema, place, p)
-			if !known && !p.isItem {
-				r.noteUnknown(w, i, place)
-			}
-			given = valueAt(given, []Part{p})
-			place = schema.Narrowed(next, given)
-		}
-		r.hasAlternatives = r.hasAlternatives || place.HasAlternatives()
+		place := r.placeOf(schema, w, all)
 		value := w.Raw
 		problem := ""
 		note := ""
 		if value == nil {
 			value, problem, note = typedValue(w, place)
 		}
-		if lenient { // value is then a string
+		if lenient { // a value that does not fit is the word's text as a string
 			problem = ""
 		}
 		object := r.Arguments
@@ -370,6 +363,28 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 		})
 	}
 	return r
+}
+
+// placeOf returns what the schema expects at the path of a word. all selects alternatives as in read.
+// It records in r whether the path leads through alternatives, and names that the schema lacks.
+func (r *Reading) placeOf(schema *validate.Schema, w Word, all json.RawMessage) validate.Expected {
+	given := all // the value at the part of the path so far
+	place := schema.Narrowed(schema.Expected(), given)
+	for i, p := range w.Path {
+		r.hasAlternatives = r.hasAlternatives || place.HasAlternatives()
+		if p.isItem && p.index == appendIndex { // the schema may describe items by their number
+			items, _ := jsonraw.Array(valueAt(r.Arguments, w.Path[:i]))
+			p.index = len(items)
+		}
+		next, known := Below(schema, place, p)
+		if !known && !p.isItem {
+			r.noteUnknown(w, i, place)
+		}
+		given = valueAt(given, []Part{p})
+		place = schema.Narrowed(next, given)
+	}
+	r.hasAlternatives = r.hasAlternatives || place.HasAlternatives()
+	return place
 }
 
 // Texts builds arguments that are all strings, as a prompt takes them. The words must have been parsed

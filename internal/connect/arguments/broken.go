@@ -26,15 +26,16 @@ func BrokenObject(args []string) (words []string) {
 		if strings.TrimSpace(member) == "" {
 			continue // an extra comma
 		}
-		pair := splitOutsideQuotes(member, ':')
-		name, ok := unquote(pair[0])
-		if !ok || len(pair) < 2 {
+		parts := splitOutsideQuotes(member, ':')
+		name, ok := unquote(parts[0])
+		if !ok || len(parts) < 2 {
 			return nil
 		}
-		if strings.Trim(name, "-_") == "" || strings.ContainsFunc(name, isNotNameRune) {
+		hasLetters := strings.Trim(name, "-_") != ""
+		if !hasLetters || strings.ContainsFunc(name, isNotNameRune) {
 			return nil // text in braces that cannot be read as an object
 		}
-		value, ok := unquote(strings.Join(pair[1:], ":"))
+		value, ok := unquote(strings.Join(parts[1:], ":")) // the value may contain colons, as a URL does
 		if !ok {
 			return nil
 		}

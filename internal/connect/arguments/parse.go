@@ -65,7 +65,8 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 	if strings.HasPrefix(value, "@") {
 		raw, name, err := e.UI.Input(value)
 		usageError, isUsage := errors.AsType[usage.Error](err)
-		if err != nil && (!isUsage || usageError.Hint != "") {
+		hasBetterHint := !isUsage || usageError.Hint != ""
+		if err != nil && hasBetterHint {
 			return w, err
 		}
 		if err != nil { // the user may have meant the string "@…", not a file
@@ -113,7 +114,7 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 			name = append(name, c)
 			hasName = true
 		case c == '.':
-			if !hasName && (len(path) == 0 || !path[len(path)-1].isItem) {
+			if !hasName && !endsWithItem(path) {
 				return nil, errors.New("a name is missing before the dot")
 			}
 			path = appendName(path, &name, hasName)
@@ -121,8 +122,8 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 			if i+1 == len(text) {
 				return nil, errors.New("a name is missing after the dot")
 			}
-		default:
-			if !hasName && (len(path) == 0 || !path[len(path)-1].isItem) {
+		default: // [
+			if !hasName && !endsWithItem(path) {
 				return nil, errors.New("a name is missing before the [")
 			}
 			path = appendName(path, &name, hasName)
@@ -145,8 +146,11 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 	return path, nil
 }
 
-// appendName appends the name to the path if there is one, and empties it. After an item such as
-// [0] there is no name.
+// endsWithItem reports whether the last part of a path is an item such as [0]. No name has to follow
+// it.
+func endsWithItem(path []Part) bool { return len(path) > 0 && path[len(path)-1].isItem }
+
+// appendName appends the name to the path if hasName is set, and empties the name in either case.
 func appendName(path []Part, name *[]byte, hasName bool) []Part {
 	if hasName {
 		path = append(path, Part{Name: string(*name)})
@@ -162,7 +166,7 @@ func readIndex(text string) (item Part, length int, err error) {
 	if closed && inner == "" {
 		return item, 2, nil
 	}
-	n, bad := strconv.ParseUint(inner, 10, 31)
+	n, bad := strconv.ParseUint(inner, 10, 31) // fits in an int on all systems
 	if !closed || bad != nil {
 		return item, 0, errors.New("[ ] takes a number, or nothing to append; write \\[ for a literal [")
 	}
@@ -186,18 +190,19 @@ func newAssignments(flat bool) *assignments {
 	return &assignments{flat: flat, set: map[string]string{}, entered: map[string]string{}, appends: map[string]bool{}}
 }
 
-// add records a word. Returns an error that names an earlier word for the same place or a place inside
-// of it, or if a list has both [] and numbers. A place inside of an earlier word's value does not count as an error
-// here: putAt reports it if the value is neither an object nor a list.
+// add records a word. It returns an error that names an earlier word if that set the same place or a
+// place inside of it, and an error if a list has both [] and numbers. A place inside of an earlier
+// word's value is no error here: putAt reports it if the value is neither an object nor a list.
 func (p *assignments) add(w Word) error {
-	var place strings.Builder
+	var place strings.Builder // the path so far, in a form in which different places differ
 	for i, part := range w.Path {
 		if part.isItem {
-			isAppending, isKnown := p.appends[place.String()]
-			if isKnown && isAppending != (part.index == appendIndex) {
+			isAppending := part.index == appendIndex
+			wasAppending, isKnown := p.appends[place.String()]
+			if isKnown && isAppending != wasAppending {
 				return usage.New(Shortened(w.Typed)+": use [] or numbers, not both", wire.Run("help arguments"))
 			}
-			p.appends[place.String()] = part.index == appendIndex
+			p.appends[place.String()] = isAppending
 		}
 		switch {
 		case !part.isItem:
@@ -208,9 +213,10 @@ func (p *assignments) add(w Word) error {
 		default:
 			fmt.Fprintf(&place, "[%d]", part.index)
 		}
-		if i < len(w.Path)-1 {
+		isLast := i == len(w.Path)-1
+		if !isLast {
 			if p.entered[place.String()] == "" {
-				p.entered[place.String()] = w.Typed
+				p.entered[place.String()] = w.Typed // the first word is named in errors
 			}
 			continue
 		}

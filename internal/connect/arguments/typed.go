@@ -26,8 +26,8 @@ func typedValue(w Word, place validate.Expected) (value json.RawMessage, problem
 	text := json.RawMessage(jsonraw.Quote(w.Text))
 	kind := kindOfJSON(w.Text)
 	if types == nil || slices.Contains(types, "string") {
-		isAmbiguous := kind != "string" && allows(types, kind) && len(types) != 1
-		if isAmbiguous {
+		allowsKind := allows(types, kind) && len(types) != 1 // a single type is string
+		if kind != "string" && allowsKind {
 			note = fmt.Sprintf("%s is sent as the text %s; %s:=%s sends the %s",
 				jsonraw.Excerpt([]byte(w.Typed), 60), jsonraw.Excerpt(text, 60),
 				w.Key(), jsonraw.Excerpt([]byte(w.Text), 60), kind)
@@ -59,7 +59,9 @@ func isWhole(text string) bool {
 func withoutZeros(text string) string {
 	digits, negative := strings.CutPrefix(text, "-")
 	bare := strings.TrimLeft(digits, "0")
-	if bare == digits || bare == "" || bare[0] < '0' || bare[0] > '9' || jsonraw.Valid([]byte(bare)) != nil {
+	hasZeros := bare != digits
+	beginsWithDigit := bare != "" && bare[0] >= '0' && bare[0] <= '9'
+	if !hasZeros || !beginsWithDigit || jsonraw.Valid([]byte(bare)) != nil {
 		return ""
 	}
 	if negative {

@@ -40,8 +40,8 @@ func (r *Answerer) runCommand(
 	return bytes.TrimSpace(out), nil
 }
 
-// elicitByCommand answers a form or a page with the command of --on-elicit. If its output is no valid
-// answer, the outcome of the answer is the failure.
+// elicitByCommand answers a form or a page with the command of --on-elicit. If the command fails or
+// its output is no valid answer, the answer has a failed outcome, and nothing is sent to the server.
 func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, isPage bool) client.Answer {
 	out, failed := r.runCommand(ctx, "--on-elicit", r.OnElicit, q.Params)
 	if failed != nil {
@@ -72,7 +72,8 @@ func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, i
 	if failure != nil {
 		return NoForm(failure)
 	}
-	if findings := append(form.Check(content), r.Broken(form.Schema, content)...); len(findings) > 0 {
+	findings := append(form.Check(content), r.Broken(form.Schema, content)...)
+	if len(findings) > 0 {
 		return invalid("its output does not match the form that the server requested", findings)
 	}
 	r.noteAnswer(q.Method, "--on-elicit answered with "+jsonraw.Excerpt(content, maxNoted))

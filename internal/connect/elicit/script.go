@@ -141,7 +141,7 @@ func (r *Answerer) answerFromScript(q client.InputRequest) (client.Answer, bool)
 		}
 	case hasFields:
 		values, findings = r.script.parseFields(form)
-		r.script.used++
+		r.script.used++ // only for the hint below: fields apply to every form
 	case !r.Defaults:
 		return client.Answer{Outcome: r.script.unansweredOutcome(q)}, false
 	}
@@ -149,6 +149,7 @@ func (r *Answerer) answerFromScript(q client.InputRequest) (client.Answer, bool)
 	answer := form.Content(values)
 	onlyDefaults := !hasContent && !hasFields
 	if missing := form.Missing(answer); onlyDefaults && len(missing) > 0 {
+		// The user can still fill in the form. An incomplete --answer is an error instead: see below.
 		out := client.UnansweredOutcome(q.Method)
 		out.Text = "the form has no default for " + strings.Join(missing, ", ")
 		out.Hint = wire.Hint("--answer " + missing[0] + "=VALUE answers it")

@@ -90,6 +90,7 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 		return refuse(-32603, fmt.Sprintf("mcpc serve has no session for this request, or %d clients already", maxPeers))
 	}
 	p.connectAll()
+	// The servers get their own _meta, and no tasks: they are not forwarded.
 	params := jsonraw.Without(jsonraw.OrEmpty(bridge.WithoutRequestMeta(m.Params)), "task")
 	if mcp.IsServerList(m.Method) {
 		return p.listAll(ctx, m)
@@ -121,11 +122,11 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 		}
 		return g.forward(ctx, l, c, m, params, noSchema, send)
 	case "resources/subscribe", "resources/unsubscribe", "logging/setLevel":
-		if !c.Stateless {
+		if !c.Stateless { // stateless revisions do not have these methods
 			return p.changeSession(ctx, m, params)
 		}
 	case "subscriptions/listen":
-		if c.Stateless {
+		if c.Stateless { // only stateless revisions have it
 			return p.listen(ctx, c, m, send)
 		}
 	}
@@ -144,7 +145,9 @@ func ambiguousName(params json.RawMessage) string {
 	return ""
 }
 
-// callTool forwards a tools/call.
+// callTool forwards a tools/call, and returns the response. It returns an error response for a tool
+// that no server lists or whose server did not answer, and a failed result for a tool that is not
+// served. A call that is forwarded approves the tool's definition.
 func (p *peer) callTool(
 	ctx context.Context,
 	c mcpserver.Caller,
@@ -176,8 +179,8 @@ func (p *peer) callTool(
 var noSchema json.RawMessage
 
 // forward forwards a request to a server and returns the response for the client. That response may
-// ask the client a question before the call has ended. schema is the tool's inputSchema; header
-// fields are made from it.
+// ask the client a question before the call has ended: the call then continues in the background.
+// schema is the tool's inputSchema, from which header fields are made.
 func (g *Gateway) forward(
 	ctx context.Context,
 	l *link,
@@ -186,22 +189,7 @@ func (g *Gateway) forward(
 	params, schema json.RawMessage,
 	send func([]byte),
 ) []byte {
-	conn, out := l.waitConnected(ctx)
-	release := func() {}
-	mayAsk := mcp.MayRequireInput(m.Method) && client.MayAsk(l.peer.capabilities)
-	hasSharedLink := c.Stateless && !g.isStdio
-	// A server with a session sends its questions as requests that do not name their call.
-	needsLease := conn != nil && hasSharedLink && mayAsk && !client.Stateless(conn.Revision())
-	if needsLease {
-		leased, free := g.lease(l)
-		if leased == nil {
-			text := fmt.Sprintf("%d calls are under way already", maxPeers)
-			return l.failureResponse(c, m, wire.Outcome{Kind: wire.Refused, Text: text})
-		}
-		l = leased
-		release = free
-		conn, out = l.waitConnected(ctx)
-	}
+	l, conn, release, out := g.connectFor(ctx, l, c, m)
 	if conn == nil {
 		release()
 		return l.failureResponse(c, m, out)
@@ -217,6 +205,7 @@ func (g *Gateway) forward(
 	}
 	pending.serverToken = fmt.Sprintf("mcpc-%d", pending.number)
 	pending.attach(m, send)
+	// The call ends with its client, not with the request: a question suspends it between two requests.
 	callCtx, cancel := context.WithCancel(l.peer.ctx)
 	pending.cancel = cancel
 	l.mu.Lock()
@@ -225,18 +214,51 @@ func (g *Gateway) forward(
 	go func() {
 		defer release()
 		defer cancel()
-		l.setLevel(callCtx, conn, pending.level)
-		out := conn.Do(withCall(callCtx, pending), pending.serverCall(conn, m, params, schema))
-		if client.IsHeaderMismatch(out) { // the definition is out of date, and the server did not execute the call
-			fresh := l.freshSchema(callCtx, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))
-			out = conn.Do(withCall(callCtx, pending), pending.serverCall(conn, m, params, fresh))
-		}
+		out := pending.run(callCtx, conn, m, params, schema)
 		l.mu.Lock()
 		delete(l.calls, pending)
 		l.mu.Unlock()
 		pending.outcome <- out
 	}()
 	return pending.wait(ctx, m)
+}
+
+// connectFor returns the link for a request, its connection, and a function to call when the request
+// has ended. The link is l, or one that no other call uses if a server's question could otherwise
+// reach the wrong client. If the connection is nil, the outcome says why.
+func (g *Gateway) connectFor(
+	ctx context.Context, l *link, c mcpserver.Caller, m *wire.Message,
+) (*link, *connect.Conn, func(), wire.Outcome) {
+	release := func() {}
+	conn, out := l.waitConnected(ctx)
+	mayAsk := mcp.MayRequireInput(m.Method) && client.MayAsk(l.peer.capabilities)
+	hasSharedLink := c.Stateless && !g.isStdio
+	// A server with a session sends its questions as requests that do not name their call.
+	needsLease := conn != nil && hasSharedLink && mayAsk && !client.Stateless(conn.Revision())
+	if !needsLease {
+		return l, conn, release, out
+	}
+	leased, free := g.lease(l)
+	if leased == nil {
+		text := fmt.Sprintf("%d calls are under way already", maxPeers)
+		return l, nil, release, wire.Outcome{Kind: wire.Refused, Text: text}
+	}
+	conn, out = leased.waitConnected(ctx)
+	return leased, conn, free, out
+}
+
+// run sends the call to the server and returns its outcome. If the server rejects the header fields,
+// it sends the call again with those of the tool's present definition: the server did not execute it.
+func (c *call) run(
+	ctx context.Context, conn *connect.Conn, m *wire.Message, params, schema json.RawMessage,
+) wire.Outcome {
+	c.link.setLevel(ctx, conn, c.level)
+	out := conn.Do(withCall(ctx, c), c.serverCall(conn, m, params, schema))
+	if client.IsHeaderMismatch(out) {
+		fresh := c.link.freshSchema(ctx, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))
+		out = conn.Do(withCall(ctx, c), c.serverCall(conn, m, params, fresh))
+	}
+	return out
 }
 
 // serverCall returns the request for the server. Between a client and a server of the same era,
@@ -253,7 +275,8 @@ func (c *call) serverCall(conn *connect.Conn, m *wire.Message, params, schema js
 }
 
 // wait waits until the call has ended or a stateless client has to be asked, and returns the
-// response to m.
+// response to m: the result of the call, or the question. If the client cancels m, wait cancels the
+// call and returns nil.
 func (c *call) wait(ctx context.Context, m *wire.Message) []byte {
 	defer c.attach(nil, nil)
 	select {
@@ -269,18 +292,24 @@ func (c *call) wait(ctx context.Context, m *wire.Message) []byte {
 
 // response returns the response to the client for the outcome of its call.
 func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
-	got := out.Message
-	method := m.Method
-	isStateless := false
+	received := out.Message // nil if the server sent no response
+	toStateless := c.caller.Stateless
+	fromStateless := false
 	if conn := c.link.connection(); conn != nil {
-		isStateless = client.Stateless(conn.Revision())
+		fromStateless = client.Stateless(conn.Revision())
 	}
-	if got != nil && got.Kind == wire.Response && (c.caller.Stateless || !wire.RequiresInput(got.Result)) {
-		return wire.ComposeResult(m.ID, bridge.ConvertResult(c.caller.Stateless, isStateless, method, got.Result))
+	if received != nil && received.Kind == wire.Response {
+		// A client with a session does not know results that ask for input.
+		canReceive := toStateless || !wire.RequiresInput(received.Result)
+		if canReceive {
+			result := bridge.ConvertResult(toStateless, fromStateless, m.Method, received.Result)
+			return wire.ComposeResult(m.ID, result)
+		}
 	}
 	// A transport error is about the session, not the call.
-	if got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport {
-		return mcpserver.ComposeError(m.ID, bridge.ConvertError(c.caller.Stateless, isStateless, method, got.Error.Raw))
+	if received != nil && received.Kind == wire.ErrorResponse && out.Kind != wire.Transport {
+		failure := bridge.ConvertError(toStateless, fromStateless, m.Method, received.Error.Raw)
+		return mcpserver.ComposeError(m.ID, failure)
 	}
 	c.link.showExit(out)
 	return c.link.failureResponse(c.caller, m, out)

@@ -159,12 +159,12 @@ func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 		}
 	}
 	if p := g.sessionPeer(c); p != nil {
-		p.markReady()
+		p.markReady() // some clients send requests without notifications/initialized
 	}
 	return mcpserver.Job{MayWait: true, Run: func(ctx context.Context, send func([]byte)) []byte {
 		ctx, stop := withDisconnect(ctx, c)
 		defer stop()
-		if c.Stateless && !g.isStdio {
+		if c.Stateless && !g.isStdio { // these clients share the connections to the servers
 			queued, end := g.queue(send)
 			defer end()
 			send = queued

@@ -70,7 +70,9 @@ func (p *peer) listAll(ctx context.Context, m *wire.Message) []byte {
 	}
 	result := jsonraw.With(nil, mcp.ListMember(m.Method), jsonraw.List(items))
 	if p.session == nil {
-		result = bridge.WithMeta(bridge.ConvertResult(true, false, m.Method, result), bridge.MetaServer, p.gateway.identity())
+		const toStateless, fromStateless = true, false // result has no members of stateless revisions yet
+		result = bridge.ConvertResult(toStateless, fromStateless, m.Method, result)
+		result = bridge.WithMeta(result, bridge.MetaServer, p.gateway.identity())
 	}
 	return wire.ComposeResult(m.ID, result)
 }
@@ -91,7 +93,7 @@ func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.Ra
 				items = append(items, raw)
 				continue
 			}
-			if first == name {
+			if first == name { // the server lists the same entry twice
 				continue
 			}
 			if k == connect.ToolKind {
@@ -150,7 +152,7 @@ func (l *link) storeList(
 	k connect.Kind,
 	items []json.RawMessage,
 ) (shown []json.RawMessage) {
-	var built tables
+	var built tables // without holding the lock: building asks the store and the user
 	switch k {
 	case connect.ToolKind:
 		built.tools, shown = l.buildToolTable(ctx, conn, items)

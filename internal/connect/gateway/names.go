@@ -33,13 +33,18 @@ func Prefixes(names []string) []string {
 	for i, name := range names {
 		plain := all[i]
 		needsHash := plain == "" || len(plain) > maxPrefix || count[plain] > 1
-		if needsHash {
-			short := strings.TrimRight(plain[:min(len(plain), maxPrefix-hashDigits-1)], "_")
-			for n := 0; count[all[i]] > 0 || n == 0; n++ {
-				all[i] = strings.TrimPrefix(short+"-"+shortHash(name, n), "-")
-			}
-			count[all[i]]++
+		if !needsHash {
+			continue
 		}
+		short := strings.TrimRight(plain[:min(len(plain), maxPrefix-hashDigits-1)], "_")
+		for attempt := 0; ; attempt++ {
+			// Without a usable character in the name, the hash alone is the prefix.
+			all[i] = strings.TrimPrefix(short+"-"+shortHash(name, attempt), "-")
+			if count[all[i]] == 0 {
+				break // no other server has this prefix
+			}
+		}
+		count[all[i]]++
 	}
 	return all
 }
@@ -75,14 +80,15 @@ func clientName(prefix, name string, taken func(string) bool) string {
 	}
 	short := plainName(whole)
 	short = short[:min(len(short), maxName-hashDigits-1)]
-	for n := 0; ; n++ {
-		if shown := short + "_" + shortHash(whole, n); !taken(shown) {
+	for attempt := 0; ; attempt++ {
+		if shown := short + "_" + shortHash(whole, attempt); !taken(shown) {
 			return shown
 		}
 	}
 }
 
-// looksHashed reports whether a name ends like one with a hash.
+// looksHashed reports whether a name ends with _ and hashDigits hexadecimal digits, as clientName
+// makes it.
 func looksHashed(name string) bool {
 	separatorIndex := len(name) - hashDigits - 1
 	if separatorIndex < 0 || name[separatorIndex] != '_' {
@@ -93,16 +99,17 @@ func looksHashed(name string) bool {
 
 // serves reports whether a tool is served, and records the patterns that match it.
 func (g *Gateway) serves(m *Member, tool string) bool {
-	matches := func(all []string) (any bool) {
-		for _, pattern := range all {
+	matches := func(patterns []string) bool {
+		isMatch := false
+		for _, pattern := range patterns { // all of them, since each match is recorded
 			if filter.MatchGlob(pattern, m.Name+"/"+tool) || filter.MatchGlob(pattern, m.Given+"/"+tool) {
-				any = true
+				isMatch = true
 				g.mu.Lock()
 				g.matchedPatterns[pattern] = true
 				g.mu.Unlock()
 			}
 		}
-		return any
+		return isMatch
 	}
 	allowed := matches(g.Allow)
 	denied := matches(g.Deny)
@@ -112,10 +119,10 @@ func (g *Gateway) serves(m *Member, tool string) bool {
 // warnUnused warns the user about patterns that match no tool of any server.
 func (g *Gateway) warnUnused() {
 	for _, flag := range []struct {
-		name string
-		all  []string
+		name     string
+		patterns []string
 	}{{"--allow", g.Allow}, {"--deny", g.Deny}} {
-		for _, pattern := range flag.all {
+		for _, pattern := range flag.patterns {
 			g.mu.Lock()
 			used := g.matchedPatterns[pattern]
 			g.mu.Unlock()

@@ -102,9 +102,9 @@ func (g *Gateway) peerFor(c mcpserver.Caller) *peer {
 	return g.addStateless(capabilities)
 }
 
-// lease returns a link to the same server as l that no other call uses until release is called. A
-// server that sends its questions as requests does not name their call. lease returns nil if there
-// are too many peers.
+// lease returns a link to the same server as l that no other call uses until release is called, so
+// that each question of the server belongs to that one call. The link may be l itself. lease returns
+// nil if there are too many peers.
 func (g *Gateway) lease(l *link) (_ *link, release func()) {
 	memberIndex := slices.Index(l.peer.links, l)
 	g.mu.Lock()
@@ -190,7 +190,7 @@ func (p *peer) push(m *wire.Message) {
 		select {
 		case <-p.ready:
 			p.session.Push(wire.ComposeNotification(m.Method, m.Params))
-		default: // the client is not ready
+		default: // the client is not ready: nothing may be sent to it yet
 		}
 	}
 }

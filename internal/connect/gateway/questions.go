@@ -47,7 +47,9 @@ func (l *link) askSession(ctx context.Context, q client.InputRequest, askingCall
 		return nil
 	}
 	session := l.peer.session
-	raw, answer := session.Ask(q.Method, bridge.ConvertQuestion(false, q.Method, q.Params, l.peer.gateway.Token()))
+	const toStateless = false
+	question := bridge.ConvertQuestion(toStateless, q.Method, q.Params, l.peer.gateway.Token())
+	raw, answer := session.Ask(q.Method, question)
 	id := wire.ParseMessage(raw).ID
 	defer session.Forget(id)
 	if askingCall == nil || !askingCall.send(raw) {
@@ -67,9 +69,10 @@ func (l *link) askSession(ctx context.Context, q client.InputRequest, askingCall
 // askStateless asks a stateless client in the response to its request. The client then sends the
 // request again with the answer.
 func (c *call) askStateless(ctx context.Context, q client.InputRequest) json.RawMessage {
+	const toStateless = true // such questions have no id of their own
 	pending := &question{
 		method:    q.Method,
-		params:    bridge.ConvertQuestion(true, q.Method, q.Params, ""),
+		params:    bridge.ConvertQuestion(toStateless, q.Method, q.Params, ""),
 		answer:    make(chan json.RawMessage, 1),
 		withdrawn: ctx,
 	}
@@ -108,7 +111,7 @@ func (c *call) suspend(m *wire.Message, q *question) []byte {
 	g.mu.Lock()
 	hasRoom := len(g.suspended) < maxSuspended
 	if hasRoom {
-		g.suspended[state] = &suspension{c, q, requestHash(m)}
+		g.suspended[state] = &suspension{call: c, question: q, requestHash: requestHash(m)}
 	}
 	g.mu.Unlock()
 	if !hasRoom {

@@ -99,14 +99,16 @@ func (p *peer) completionTarget(ctx context.Context, params json.RawMessage) (*l
 // maxSubscriptions limits the resources of one server that a client may watch.
 const maxSubscriptions = 256
 
-// A subscription is the one to a resource at its server. The subscriptions of userCount clients
+// A subscription makes a server report changes of one resource. userCount subscriptions of clients
 // share it.
 type subscription struct {
 	stop      context.CancelFunc
 	userCount int
 }
 
-// watch subscribes to a resource at the server until unwatch is called.
+// watch subscribes to a resource at the server until unwatch is called as often as watch. It waits for
+// the server's agreement. The outcome is a failure if the server cannot be reached or refuses; unwatch
+// must not be called then.
 func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 	conn, out := l.waitConnected(ctx)
 	if conn == nil {
@@ -123,7 +125,7 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 		return wire.Outcome{Kind: wire.Refused, Text: "too many subscriptions"}
 	}
 	listenCtx, stop := context.WithCancel(l.peer.ctx)
-	watched := &subscription{stop, 1}
+	watched := &subscription{stop: stop, userCount: 1}
 	l.subscriptions[uri] = watched
 	l.mu.Unlock()
 	began := make(chan client.SubscriptionFilter, 1)
@@ -136,13 +138,13 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 			Began: func(agreed client.SubscriptionFilter) {
 				select {
 				case began <- agreed:
-				default: // the stream was reopened
+				default: // the stream was reopened, and nothing waits for began any more
 				}
 			},
 		})
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.subscriptions[uri] == watched {
+		if l.subscriptions[uri] == watched { // otherwise unwatch has deleted it
 			delete(l.subscriptions, uri)
 		}
 	}()
@@ -178,42 +180,49 @@ func (l *link) unwatch(uri string) {
 // changeSession answers a request that sets the log level or a subscription of a session.
 func (p *peer) changeSession(ctx context.Context, m *wire.Message, params json.RawMessage) []byte {
 	if m.Method == "logging/setLevel" {
-		level := jsonraw.TextOrRaw(jsonraw.First(params, "level"))
-		if !slices.Contains(mcp.LogLevels, level) {
-			return wire.ComposeError(m.ID, -32602, "unknown log level: "+level)
-		}
-		p.session.SetLevel(level)
-		ctx, stop := context.WithTimeout(ctx, connectTimeout)
-		defer stop()
-		var all sync.WaitGroup
-		for _, l := range p.links {
-			if c := l.connection(); c != nil {
-				all.Go(func() { l.setLevel(ctx, c, p.level()) })
-			}
-		}
-		all.Wait()
-		return wire.ComposeResult(m.ID, json.RawMessage("{}"))
+		return p.setSessionLevel(ctx, m, jsonraw.TextOrRaw(jsonraw.First(params, "level")))
 	}
+	const subscribed = true
+	success := wire.ComposeResult(m.ID, json.RawMessage("{}"))
 	uri := jsonraw.TextOrRaw(jsonraw.First(params, "uri"))
 	if m.Method == "resources/unsubscribe" {
-		p.session.Subscribe(uri, false)
-		for _, l := range p.links {
+		p.session.Subscribe(uri, !subscribed)
+		for _, l := range p.links { // unwatch ignores the servers that do not watch it
 			l.unwatch(uri)
 		}
-		return wire.ComposeResult(m.ID, json.RawMessage("{}"))
+		return success
 	}
 	l, why := p.findResource(ctx, uri)
 	if l == nil {
 		return wire.ComposeError(m.ID, -32602, why)
 	}
 	if p.session.IsSubscribed(uri) {
-		return wire.ComposeResult(m.ID, json.RawMessage("{}"))
+		return success
 	}
-	p.session.Subscribe(uri, true)
+	p.session.Subscribe(uri, subscribed) // before the server can report a change
 	if out := l.watch(ctx, uri); !out.OK() {
-		p.session.Subscribe(uri, false)
+		p.session.Subscribe(uri, !subscribed)
 		return l.failureResponse(mcpserver.Caller{}, m, out)
 	}
+	return success
+}
+
+// setSessionLevel answers logging/setLevel: it sets the level for the session and for all servers
+// that are connected. A server that connects later gets the session's level then.
+func (p *peer) setSessionLevel(ctx context.Context, m *wire.Message, level string) []byte {
+	if !slices.Contains(mcp.LogLevels, level) {
+		return wire.ComposeError(m.ID, -32602, "unknown log level: "+level)
+	}
+	p.session.SetLevel(level)
+	ctx, stop := context.WithTimeout(ctx, connectTimeout)
+	defer stop()
+	var all sync.WaitGroup
+	for _, l := range p.links {
+		if c := l.connection(); c != nil {
+			all.Go(func() { l.setLevel(ctx, c, p.level()) })
+		}
+	}
+	all.Wait()
 	return wire.ComposeResult(m.ID, json.RawMessage("{}"))
 }
 

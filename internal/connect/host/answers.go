@@ -99,10 +99,13 @@ func makeAbsolute(f *Answers) error {
 		f.Sampling = absolute(f.Sampling)
 	}
 	f.Roots = sliceutil.Map(f.Roots, absolute)
+	if failed != nil {
+		return failed
+	}
 	for _, dir := range f.Roots {
-		if info, err := os.Stat(dir); failed == nil && (err != nil || !info.IsDir()) {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			return usage.New(fmt.Sprintf("--root: there is no directory %s", dir), "")
 		}
 	}
-	return failed
+	return nil
 }

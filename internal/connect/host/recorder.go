@@ -265,8 +265,11 @@ func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 	}
 	for n := 1; row(n) != nil; n++ { // rows are numbered from 1
 		next := row(n)
-		isBetter := last == nil || next.Method == method || last.Method != method
-		if !rows.IsByServer(next) && isBetter {
+		if rows.IsByServer(next) {
+			continue
+		}
+		// A later row replaces an earlier one, but a row with the method is kept for any without it.
+		if last == nil || next.Method == method || last.Method != method {
 			last = next
 		}
 	}

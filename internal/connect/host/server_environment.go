@@ -145,7 +145,7 @@ func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 		}
 	}
 	for _, entry := range e.Environ() {
-		if strings.HasPrefix(entry, "LC_") {
+		if strings.HasPrefix(entry, "LC_") { // LC_ALL, LC_CTYPE and other parts of the locale
 			all = append(all, entry)
 		}
 	}

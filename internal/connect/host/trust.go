@@ -120,22 +120,22 @@ const wideBlank = 4
 
 // ShownWord returns a word of a command, quoted for a shell, with each wide gap replaced by its length.
 func ShownWord(word string) string {
-	quoted := shellwords.Quote(word)
+	remaining := shellwords.Quote(word)
 	var b strings.Builder
-	for quoted != "" {
-		rest := strings.TrimLeftFunc(quoted, isBlank)
-		gap := quoted[:len(quoted)-len(rest)]
+	for remaining != "" { // a gap, which may be empty, and the text up to the next one
+		text := strings.TrimLeftFunc(remaining, isBlank)
+		gap := remaining[:len(remaining)-len(text)]
 		if n := utf8.RuneCountInString(gap); n >= wideBlank {
 			fmt.Fprintf(&b, "⟨%d spaces⟩", n)
 		} else {
 			b.WriteString(gap)
 		}
-		end := strings.IndexFunc(rest, isBlank)
+		end := strings.IndexFunc(text, isBlank)
 		if end < 0 {
-			end = len(rest)
+			end = len(text)
 		}
-		b.WriteString(rest[:end])
-		quoted = rest[end:]
+		b.WriteString(text[:end])
+		remaining = text[end:]
 	}
 	return b.String()
 }

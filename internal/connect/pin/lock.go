@@ -51,7 +51,10 @@ func ReadLock(e *host.Env, path string) (*Lock, error) {
 // LockWith returns the lock file of the current directory if it contains the tool's present
 // definition. Otherwise it returns nil, with a warning if the file is invalid.
 func LockWith(c *connect.Conn, tool *connect.Definition) *Lock {
-	if info, err := os.Stat(lockfile.Name); err != nil || !info.Mode().IsRegular() || c.Store == nil {
+	if c.Store == nil { // the confirmation of the file cannot be stored
+		return nil
+	}
+	if info, err := os.Stat(lockfile.Name); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
 	l, err := ReadLock(c.Env, lockfile.Name)

@@ -123,11 +123,7 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 		return New
 	}
 	old, isSameRevision := approvedPin(pins, c.Revision())
-	// A difference that consists only of the client's own hidden secrets is no change. A server
-	// cannot abuse this: text that looks like a hidden secret makes every difference count.
-	isUnchanged := bytes.Equal(old.Definition, definition) ||
-		!redact.HasHiddenParts(string(tool.Raw)) && bytes.Equal(redact.Blank(old.Definition), redact.Blank(definition))
-	if isSameRevision && isUnchanged {
+	if isSameRevision && isUnchanged(tool, old.Definition, definition) {
 		return Approved
 	}
 	// A definition is an object; a too large one was replaced by a string with its hash.
@@ -153,6 +149,19 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 		noteChanges(ctx, c, old, shown)
 	}
 	return Approved
+}
+
+// isUnchanged reports whether the stored form of a tool, current, is equal to the approved one. A
+// difference that consists only of the client's own hidden secrets is no change. A server cannot
+// abuse this: text of its own that looks like a hidden secret makes every difference count.
+func isUnchanged(tool *connect.Definition, approved, current json.RawMessage) bool {
+	if bytes.Equal(approved, current) {
+		return true
+	}
+	if redact.HasHiddenParts(string(tool.Raw)) {
+		return false
+	}
+	return bytes.Equal(redact.Blank(approved), redact.Blank(current))
 }
 
 // warnOfModelText warns about each text in a definition that is addressed to a model.
@@ -285,11 +294,13 @@ func noteChanges(ctx context.Context, c *connect.Conn, old state.Pin, changes []
 			texts = append(texts, ch.Text)
 		}
 	}
-	if noted := strings.Join(fingerprints, " "); noted != old.Noted {
-		old.Noted = noted
-		c.Env.UI.Note(old.Tool + " has harmless changes: " + strings.Join(texts, "; "))
-		savePin(ctx, c, old)
+	noted := strings.Join(fingerprints, " ")
+	if noted == old.Noted {
+		return
 	}
+	old.Noted = noted
+	c.Env.UI.Note(old.Tool + " has harmless changes: " + strings.Join(texts, "; "))
+	savePin(ctx, c, old)
 }
 
 // storeKey returns the key that the server's definitions are stored under. It is the same for a

@@ -125,6 +125,7 @@ func checkCall(ctx context.Context, c *connect.Conn, o *Request) (*connect.Defin
 	if tool != nil && CheckArguments(c, tool, o).OK() && !Unlisted(tool, o) {
 		return tool, wire.Outcome{}
 	}
+	// The remembered definition is missing, or the tool may have changed since.
 	tool, out := c.DefineOnce(ctx, o.Name)
 	if out.OK() {
 		out = refuseChanged(ctx, c, tool, *o)
@@ -217,7 +218,8 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 		}
 		warnFresh(c, tool, w.Text)
 	}
-	if len(findings) == 0 && c.Session != nil && needsDefinition(c) { // a draft has no session
+	hasSession := c.Session != nil // a draft has none, and needsDefinition would fail
+	if len(findings) == 0 && hasSession && needsDefinition(c) {
 		if unsafe := mcp.UnsafeHeaders(tool.InputSchema, o.Arguments); len(unsafe) > 0 {
 			const text = "an argument cannot be sent in the header field that the tool declares"
 			out := refuse(text, "--no-validate sends it anyway")
@@ -225,14 +227,19 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 			return out
 		}
 	}
-	hint := cmp.Or(o.Otherwise(findings), o.Given.Joined(findings))
-	if len(findings) > 0 {
-		hint = cmp.Or(hint, o.Given.Split())
+	return invalidArguments(c, o, findings, hintForArguments(tool, o, findings))
+}
+
+// hintForArguments returns the hint for arguments with findings: that the tool takes none, or else
+// what is probably wrong with a word. Returns "" if it knows nothing better than the findings.
+func hintForArguments(tool *connect.Definition, o *Request, findings []wire.Finding) wire.Hint {
+	if len(findings) == 0 {
+		return ""
 	}
-	if len(findings) > 0 && takesNoArguments(tool.InputSchema) {
-		hint = o.Name + " takes no arguments; --no-validate sends them anyway"
+	if takesNoArguments(tool.InputSchema) {
+		return wire.Hint(o.Name + " takes no arguments; --no-validate sends them anyway")
 	}
-	return invalidArguments(c, o, findings, wire.Hint(hint))
+	return wire.Hint(cmp.Or(o.Otherwise(findings), o.Given.Joined(findings), o.Given.Split()))
 }
 
 // invalidArguments returns the outcome for findings about the arguments. It is OK without findings.
@@ -303,8 +310,10 @@ func send(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Requ
 			c.Env.UI.Note("the server returned the result at once, without a task")
 		}
 	}
-	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed && !client.DeniesTool(out) {
-		c.Doubt(ctx, tool) // the server may have changed, and some report unknown tools in this way
+	// The tool may have changed: some servers report that, or an unknown tool, in these ways.
+	isFailedCall := out.Kind == wire.RPCFailed && !client.DeniesTool(out)
+	if isFailedCall || out.Kind == wire.ToolError {
+		c.Doubt(ctx, tool)
 	}
 	if !out.OK() || tool == nil || o.NoValidate { // there is nothing to check, or no schema
 		return out, nil

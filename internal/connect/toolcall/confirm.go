@@ -37,10 +37,12 @@ func Confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 // refuseChanged returns a failure for a tool that changed since it was approved if no user can be
 // asked. It runs before the arguments are checked.
 func refuseChanged(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
-	if pin.Check(ctx, c, tool) != pin.Changed || o.Yes || c.Env.Confirm == "never" || c.Env.UI.Interactive() {
+	isChanged := pin.Check(ctx, c, tool) == pin.Changed
+	mayCall := o.Yes || c.Env.Confirm == "never"
+	if !isChanged || mayCall || c.Env.UI.Interactive() {
 		return wire.Outcome{}
 	}
-	return notConfirmedOutcome(c, o, changedReason, true, pin.LockWith(c, tool))
+	return notConfirmedOutcome(c, o, changedReason, isChanged, pin.LockWith(c, tool))
 }
 
 // changedReason is the reason to confirm a changed tool.
