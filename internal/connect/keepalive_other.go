@@ -15,5 +15,5 @@ import (
 const canKeep = false
 
 func startKeeper(*host.Env, client.Server, state.KeptServer) (net.Conn, error) {
-	return nil, errors.New("keeping a server is not supported on this system")
+	return nil, errors.New("init --keep is not supported on this system")
 }

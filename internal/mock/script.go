@@ -191,7 +191,7 @@ func (s *Script) parseStatement(word, rest string, line int) (*rule, error) {
 	case "capabilities":
 		s.Capabilities = json.RawMessage(rest)
 		if _, err := jsonraw.Object(s.Capabilities); err != nil {
-			return nil, &ScriptError{line, "capabilities wants a JSON object"}
+			return nil, &ScriptError{line, "capabilities needs a JSON object"}
 		}
 	case "tls":
 		s.TLS = rest
@@ -219,7 +219,7 @@ func (s *Script) addTool(rest string, line int) error {
 		raw = jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(name)), "inputSchema", json.RawMessage(schema))
 	}
 	if jsonraw.Valid(raw) != nil {
-		return &ScriptError{line, "tool wants a name and a JSON Schema, or a tool as JSON"}
+		return &ScriptError{line, "tool needs a name and a JSON Schema, or a tool as JSON"}
 	}
 	s.Tools = append(s.Tools, raw)
 	return nil
@@ -233,12 +233,12 @@ func (s *Script) addRule(rest string, line int) (*rule, error) {
 	if hasNumber {
 		n, err := strconv.Atoi(strings.TrimSpace(nth))
 		if err != nil || n < 1 {
-			return nil, &ScriptError{line, "a rule is for the first time as #1"}
+			return nil, &ScriptError{line, "the number after # must be 1 or more: #1 is the first time"}
 		}
 		r.nth = n
 	}
 	if r.event == "" {
-		return nil, &ScriptError{line, "on wants a method, GET, DELETE, accept, start, eof or *"}
+		return nil, &ScriptError{line, "on needs an event: a method, GET, DELETE, accept, start, eof or *"}
 	}
 	s.rules = append(s.rules, r)
 	return r, nil

@@ -19,7 +19,7 @@ func TestParseRefuses(t *testing.T) {
 		{"speaks", 1, "needs a revision"},
 		{"tool echo {", 1, "JSON Schema"},
 		{"\n\non tools/call #0", 3, "#1"},
-		{"on", 1, "on wants"},
+		{"on", 1, "on needs"},
 		{"on GET\n    explode now", 2, `unknown action "explode"`},
 	} {
 		_, err := Parse(c.text)

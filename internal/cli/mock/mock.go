@@ -65,7 +65,7 @@ behavior. This is fault.txt of the examples below:
 This server supports that revision, has one tool, and responds to the second
 call with an error. An action that the transport does not support, such as
 status with --stdio, is an error at the start. mcpc help mock-scripts describes
-all of it.`,
+the language.`,
 		Example: `  mcpc call get-sum a=1 b=2 -s demo --record sums.jsonl
   mcpc call get-sum a=1 b=2 -- mcpc mock sums.jsonl --stdio
   mcpc mock sums.jsonl --listen 127.0.0.1:3001 --fail-on-miss

@@ -188,7 +188,7 @@ func (s *ExportSaver) setServer(g Request) error {
 		return nil
 	}
 	if s.server != "" {
-		return &traffic.ScriptError{Text: "it uses several servers, and a file of saved calls has one"}
+		return &traffic.ScriptError{Text: "the calls go to several servers; a file of saved calls can name only one"}
 	}
 	s.server = where
 	if address != "" {

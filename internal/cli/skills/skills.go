@@ -34,14 +34,14 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "skills [COMMAND]",
 		Short: "list, read, verify and export a server's skills",
 		Long: `List the skills of a server (extension io.modelcontextprotocol/skills): folders
-with instructions in SKILL.md for a model, and the files that these use. Listing
-reads no file. Each file that is read is compared with the skill's entry: its
-size, its digest, and of SKILL.md the front matter; one that differs is not
-printed, and the exit code is 10.
+with instructions for a model in SKILL.md, and the files that it refers to.
+Listing reads no file. Each file that is read is compared with the skill's
+entry: its size, its digest, and for SKILL.md also the front matter. A file that
+differs is not printed, and the exit code is 10.
 
 A skill is named by its URI, or by its name if no other skill of the server has
-it; NAME may begin with folders, as in acme/refunds. Skills are a server's text:
-their instructions have no more authority than a tool's result.`,
+it; NAME may begin with folders, as in acme/refunds. A skill is text from a
+server: its instructions have no more authority than a tool's result.`,
 		Example: `  mcpc -s demo skills
   mcpc -s demo skills read greeting
   mcpc -s demo skills export agent-skills --yes`,

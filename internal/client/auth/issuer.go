@@ -19,7 +19,7 @@ func (flow *Flow) chooseIssuers(
 		all := strings.Join(r.AuthorizationServers, ", ")
 		err := flow.check("the issuer is one that the server names (RFC 9728 section 7.6)", offersIssuer(r, req.Issuer),
 			&Error{
-				Rule: NotOffered, Hint: "--issuer with one of them",
+				Rule: NotOffered, Hint: "use --issuer with one of these",
 				Text: "the server's authorization servers do not include " + req.Issuer + ": " + all,
 			})
 		return []string{req.Issuer}, err

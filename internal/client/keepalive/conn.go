@@ -120,14 +120,20 @@ func (c *Conn) readGreeting(limit time.Duration) *transport.Fault {
 	if errors.Is(err, net.ErrClosed) { // by the timer
 		return &transport.Fault{
 			Kind: wire.Timeout, Phase: "connect", Err: err, Hint: "--connect-timeout TIME waits longer",
-			Text: "the keep process did not respond within " + limit.String(),
+			Text: "the process that keeps the server did not respond within " + limit.String(),
 		}
 	}
 	if err != nil {
-		return &transport.Fault{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the keep process has exited"}
+		return &transport.Fault{
+			Kind: wire.Transport, Phase: "connect", Err: err,
+			Text: "the process that keeps the server has exited",
+		}
 	}
 	if facts.Format != protocolVersion {
-		return &transport.Fault{Kind: wire.Transport, Phase: "connect", Text: "the server is kept by another version of mcpc"}
+		return &transport.Fault{
+			Kind: wire.Transport, Phase: "connect",
+			Text: "the server was started by another version of mcpc",
+		}
 	}
 	return nil
 }
@@ -150,7 +156,7 @@ func readHello(r *bufio.Reader) (facts Status, end *endMessage, err error) {
 		end = &endMessage{}
 		err = json.Unmarshal(line[1:], end)
 	default:
-		err = errors.New("not a keep process")
+		err = errors.New("the socket does not belong to an mcpc process that keeps a server")
 	}
 	return facts, end, err
 }
@@ -176,7 +182,7 @@ func (c *Conn) endFault(err error) *transport.Fault {
 	}
 	return &transport.Fault{
 		Kind: wire.Transport, Phase: "read", Err: err, Process: c.stderr.Facts(),
-		Text: "the keep process has exited, and the server with it",
+		Text: "the process that keeps the server has exited, and the server with it",
 	}
 }
 
@@ -271,7 +277,7 @@ func (w lineWriter) Write(line []byte) (int, error) {
 var ErrOtherUser = errors.New("the socket belongs to another user")
 
 // ErrGone is the error for a socket without a running supervisor.
-var ErrGone = errors.New("the server is no longer kept")
+var ErrGone = errors.New("the server is no longer running")
 
 // Dial connects to a supervisor and checks that it belongs to the same user.
 func Dial(ctx context.Context, socket string) (net.Conn, error) {

@@ -189,7 +189,7 @@ func (s *supervisor) start() *transport.Fault {
 func (s *supervisor) wait(ctx context.Context) {
 	select {
 	case <-ctx.Done():
-		s.end("the keep process was stopped by a signal")
+		s.end("a signal stopped the process that keeps the server")
 	case <-s.outputEnded:
 	case <-s.stopping:
 	}

@@ -118,7 +118,8 @@ func (t *textWriter) writeHosts(h *Hosts) {
 		advice = ""
 	}
 	t.b.WriteByte('\n')
-	t.writeLine(0, t.st.Strong("hosts")+"  "+english.Plural(len(h.Tools), "tool")+", as model interfaces take them"+advice)
+	tools := english.Plural(len(h.Tools), "tool")
+	t.writeLine(0, t.st.Strong("hosts")+"  "+tools+", checked against the limits of model interfaces"+advice)
 	for i, host := range h.Hosts {
 		counts := h.verdictCounts(i)
 		if counts == "" && !h.Whole {

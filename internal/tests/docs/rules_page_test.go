@@ -56,7 +56,7 @@ var rulesParts = []struct {
 		"generated from the tests, which name the numbers, and from `internal/tests/docs/testdata/rules.txt`. The level is the\n" +
 		"specification's; the rule states what mcpc does.\n", "rule", 233},
 	{"authorization", "\n# Authorization, step by step\n\nThe steps of the OAuth flow, from `internal/tests/docs/testdata/authorization.txt`, in more detail than the rules above,\n" +
-		"with those of the RFCs.\n", "step", 91},
+		"with the steps that the RFCs require. Each step states what mcpc does.\n", "step", 91},
 	{"surprises", "\n# Surprises\n\nBehaviour of real servers. Each row has a case that shows how mcpc handles it.\n", "behaviour", 19},
 }
 
@@ -241,7 +241,7 @@ func writeNumbered(b *strings.Builder, what string, rows []numbered, held map[in
 	for _, r := range rows {
 		if r.section != section {
 			section = r.section
-			fmt.Fprintf(b, "\n## %s\n\n| | | %s | held by |\n| --- | --- | --- | --- |\n", section, what)
+			fmt.Fprintf(b, "\n## %s\n\n| | | %s | tested by |\n| --- | --- | --- | --- |\n", section, what)
 		}
 		by := r.without
 		if by == "" {
