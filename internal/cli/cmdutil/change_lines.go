@@ -42,8 +42,8 @@ func WriteLines(w io.Writer, st term.Style, lines []changes.Line) error {
 	return err
 }
 
-// ShowChanges prints how the definition of an approved tool changed. It prints each headline once
-// per command, and each line once.
+// ShowChanges prints how the definition of an approved tool changed, below the headline. It prints
+// nothing if the command has printed the headline already, and each change once.
 func (f *Factory) ShowChanges(level wire.Severity, headline string, differences []diff.Change) {
 	if f.Repeats.Again(headline) {
 		return
@@ -55,12 +55,12 @@ func (f *Factory) ShowChanges(level wire.Severity, headline string, differences 
 	}
 	shown := map[string]bool{}
 	for _, c := range differences {
-		summary := changes.Line{changes.LevelOf(c), {Role: changes.Plain, Text: "  " + c.Text}}
-		lines := append([]changes.Line{summary}, changes.Unified(c)...)
+		head := changes.Line{changes.LevelOf(c), {Role: changes.Plain, Text: "  " + c.Text}}
+		lines := append([]changes.Line{head}, changes.Unified(c)...)
 		for i, line := range lines {
 			indent := "  "
 			if i > 0 {
-				indent = "      "
+				indent = "      " // the old and new lines of the definition
 			}
 			lines[i] = slices.Insert(line, 0, changes.Span{Role: changes.Plain, Text: indent})
 			for j, span := range lines[i] {

@@ -56,9 +56,14 @@ const MaxOffered = 500
 // session's server: it uses the lists that are remembered. Only the demo server is asked, because
 // it runs in this process.
 func (f *Factory) completionConn(cmd *cobra.Command) *connect.Conn {
+	// Completion does not run the preparation of a command, which sets this otherwise.
 	f.ServerGiven = cmd.Flags().Changed("server")
 	c := &connect.Conn{Env: &f.Env}
-	if out := c.Find(nil); !out.OK() || c.Saved == nil && !openDemo(c) {
+	if out := c.Find(nil); !out.OK() { // nil: completion does not see the command after "--"
+		return nil
+	}
+	hasLists := c.Saved != nil || openDemo(c)
+	if !hasLists {
 		return nil
 	}
 	fields, err := f.Env.Fields()
@@ -100,7 +105,7 @@ func (f *Factory) CompletedEntries(cmd *cobra.Command, k connect.Kind) []state.T
 	if c == nil {
 		return nil
 	}
-	if c.Saved == nil {
+	if c.Saved == nil { // the demo server, which has no remembered lists
 		return new(ShellLists).Entries(c, k)
 	}
 	return c.RememberedEntries(k)
@@ -141,42 +146,63 @@ func (f *Factory) CompleteCall(cmd *cobra.Command, args []string, typed string) 
 // completeArgument offers NAME= for each property that has no value yet, also inside of objects,
 // and NAME=VALUE if the schema lists the values. before are the arguments that are complete.
 func completeArgument(schema *validate.Schema, before []string, typed string) ([]string, cobra.ShellCompDirective) {
-	expected := schema.Expected() // what the schema allows at the place that was typed so far
-	descend := func(text string) bool {
-		path, err := arguments.ReadPath(text, false)
-		for _, step := range path {
-			expected, _ = arguments.Below(schema, expected, step)
-		}
-		return err == nil
+	if operator, valueStart := arguments.Operator(typed); operator >= 0 { // NAME= or NAME:= was typed
+		return completeValue(schema, typed, operator, valueStart), NoFiles
 	}
-	operator, valueStart := arguments.Operator(typed)
-	if operator >= 0 { // NAME= or NAME:= was typed
-		if typed[operator] == ':' || !descend(typed[:operator]) {
-			return nil, NoFiles
-		}
-		values := sliceutil.Map(expected.Values(), arguments.PlainValue)
-		if values == nil && slices.Contains(expected.Types(), "boolean") {
-			values = []string{"true", "false"}
-		}
-		words := sliceutil.Map(values, func(value string) string { return typed[:valueStart] + value })
-		return CompletedWords(words, typed), NoFiles
-	}
-	prefix := ""
+	parent := schema.Expected()
+	prefix := "" // the path of parent with its dot, or "" for the arguments themselves
 	if dot := strings.LastIndexByte(typed, '.'); dot >= 0 {
 		prefix = typed[:dot+1]
-		if !descend(typed[:dot]) {
+		var ok bool
+		parent, ok = expectedAt(schema, typed[:dot])
+		if !ok {
 			return nil, noSpace
 		}
 	}
 	var words []string
-	for _, name := range expected.Names() {
-		member, _ := schema.Member(expected, name)
+	for _, name := range parent.Names() {
+		member, _ := schema.Member(parent, name)
 		word := prefix + arguments.EscapedName(name) + operatorFor(member)
-		if !strings.HasSuffix(word, "=") || !hasValue(before, word) {
+		leadsIntoObject := strings.HasSuffix(word, ".") // other members of the object may be missing
+		if leadsIntoObject || !hasValue(before, word) {
 			words = append(words, word)
 		}
 	}
 	return CompletedWords(words, typed), noSpace
+}
+
+// completeValue returns NAME=VALUE for each value that the schema lists for the property before the
+// operator. It returns nothing for NAME:=, which takes any JSON.
+func completeValue(schema *validate.Schema, typed string, operator, valueStart int) []string {
+	if typed[operator] == ':' {
+		return nil
+	}
+	property, ok := expectedAt(schema, typed[:operator])
+	if !ok {
+		return nil
+	}
+	values := sliceutil.Map(property.Values(), arguments.PlainValue)
+	if values == nil && slices.Contains(property.Types(), "boolean") {
+		values = []string{"true", "false"}
+	}
+	words := sliceutil.Map(values, func(value string) string { return typed[:valueStart] + value })
+	return CompletedWords(words, typed)
+}
+
+// expectedAt returns what the schema allows at a path such as a.b. The result has no names, types
+// and values if the schema does not describe the place. expectedAt returns false if text is not a
+// path.
+func expectedAt(schema *validate.Schema, text string) (validate.Expected, bool) {
+	const isOneName = false // a dot separates names
+	path, err := arguments.ReadPath(text, isOneName)
+	if err != nil {
+		return validate.Expected{}, false
+	}
+	expected := schema.Expected()
+	for _, step := range path {
+		expected, _ = arguments.Below(schema, expected, step)
+	}
+	return expected, true
 }
 
 // operatorFor returns what follows the name of a property of this type on a command line: "=",
@@ -230,7 +256,8 @@ func (f *Factory) CompleteRead(cmd *cobra.Command, args []string, typed string) 
 	return f.completedNames(cmd, connect.ResourceKind, typed), NoFiles
 }
 
-// CompleteDescribe offers the tools and the kinds, then the names of the kind that was typed.
+// CompleteDescribe offers the tools and the kinds for the first word. If that is a kind, it then
+// offers the names of its entries.
 func (f *Factory) CompleteDescribe(
 	cmd *cobra.Command,
 	args []string,
@@ -302,7 +329,7 @@ func (f *Factory) CompleteTarget(cmd *cobra.Command, args []string, typed string
 
 // CompleteKnown offers the names of configured servers. It starts no server.
 func (f *Factory) CompleteKnown(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 && cmd.Name() != "trust" {
+	if len(args) > 0 && cmd.Name() != "trust" { // only mcpc trust takes several names
 		return nil, NoFiles
 	}
 	isGiven := func(name string) bool { return slices.Contains(args, name) }

@@ -32,11 +32,12 @@ const (
 	Unusable   = "unusable"
 )
 
-// KnownServers returns the sessions, and the servers of other programs that need no question first.
-// It returns only the first of several identical servers, with the ids of the others.
+// KnownServers returns the sessions, and the servers of other programs that can be started without
+// a question. Of several identical servers it returns only the first, with the ids of the others.
+// skipped are the servers that cannot be used without the user, each with the reason.
 func (f *Factory) KnownServers() (servers []*KnownServer, skipped []SkippedServer) {
 	var trusts []state.Trust
-	sessionOf := map[string]string{} // the session of a configured server, by its id and file
+	sessionOf := map[string]string{} // the name of the session made from a configured server, by its id and file
 	if store, st, err := f.Env.LoadState(); err != nil {
 		f.Warn("sessions are omitted: " + err.Error())
 	} else {
@@ -44,7 +45,7 @@ func (f *Factory) KnownServers() (servers []*KnownServer, skipped []SkippedServe
 		for _, name := range st.Names() {
 			s, _ := st.Session(name)
 			servers = append(servers, &KnownServer{ID: name, Name: name, Title: "session"})
-			if s.From != nil {
+			if s.From != nil { // the session was made from a configured server
 				sessionOf[s.From.Client+":"+s.From.Name+"\n"+s.From.File] = name
 			}
 		}
@@ -52,7 +53,7 @@ func (f *Factory) KnownServers() (servers []*KnownServer, skipped []SkippedServe
 	byID := map[string]*KnownServer{}
 	var distinct []target.Server
 	for _, s := range f.Env.ConfiguredServers() {
-		i := slices.IndexFunc(distinct, func(other target.Server) bool { return other.Same(s) })
+		same := slices.IndexFunc(distinct, func(other target.Server) bool { return other.Same(s) })
 		switch {
 		case s.Problem != "":
 			skipped = append(skipped, SkippedServer{s.ID(), Unusable})
@@ -61,8 +62,8 @@ func (f *Factory) KnownServers() (servers []*KnownServer, skipped []SkippedServe
 		case host.AsksFirst(s, host.StandingOf(trusts, s)):
 			skipped = append(skipped, SkippedServer{s.ID(), NotTrusted})
 		case sessionOf[s.ID()+"\n"+s.File] != "": // its session is one of the servers already
-		case i >= 0:
-			first := byID[distinct[i].ID()]
+		case same >= 0: // the same command or URL as that of an earlier server
+			first := byID[distinct[same].ID()]
 			first.Also = append(first.Also, s.ID())
 		default:
 			distinct = append(distinct, s)
@@ -98,7 +99,7 @@ func (f *Factory) NoteSkipped(skipped []SkippedServer) {
 // written to the writer.
 func (f *Factory) WithoutPrompts(progress io.Writer, id string) *Factory {
 	b := f.Separate()
-	b.Known = f.Known
+	b.Known = f.Known    // the configuration files were read already
 	b.Ballast = []byte{} // f has tuned the garbage collector of this process already
 	b.Getenv = func(name string) string {
 		if name == "MCPC_TOKEN" || name == host.EnvName("server") { // they are for one server

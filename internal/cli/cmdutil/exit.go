@@ -86,8 +86,8 @@ func Join(errs ...error) error {
 	return &joined
 }
 
-// End reports how a command that returned err ended, closes its connection and returns the outcome
-// that decides the exit code.
+// End reports how a command that returned err ended, closes its connection and returns the
+// ExitError that decides the exit code.
 func End(ctx context.Context, f *Factory, err error) ExitError {
 	e := finalExit(ctx, f, err)
 	f.report(e)
@@ -95,7 +95,7 @@ func End(ctx context.Context, f *Factory, err error) ExitError {
 		return e
 	}
 	closeErr := f.Close(ctx, f.conn)
-	if closeErr == nil || e.Outcome.Kind == wire.Signal {
+	if closeErr == nil || e.Outcome.Kind == wire.Signal { // the signal may be why closing failed
 		return e
 	}
 	if e.Outcome.OK() {
@@ -107,13 +107,14 @@ func End(ctx context.Context, f *Factory, err error) ExitError {
 	return e
 }
 
-// finalExit returns the ExitError for err, ready to be reported and recorded. It adds a failure
-// to write the answer, the signal and the hint, and removes secrets. Changes of the state that
-// depend on the outcome are made here.
+// finalExit returns the ExitError for err, ready to be reported and recorded. It adds a failure to
+// write the answer, the signal and the hint, and removes secrets. It also resets f.writeFailure and
+// stores what the outcome means for later commands, such as the challenge for mcpc login.
 func finalExit(ctx context.Context, f *Factory, err error) ExitError {
 	e := exitErrorOf(err)
 	writeFailure := f.writeFailure.Swap(nil)
-	if writeFailure != nil && !e.isWriteFailure && e.Outcome.Kind != wire.Internal {
+	isNewFailure := writeFailure != nil && !e.isWriteFailure
+	if isNewFailure && e.Outcome.Kind != wire.Internal { // an internal error is reported as it is
 		e = exitErrorOf(Join(writeFailure, err))
 	}
 	e.Outcome = WithSignal(ctx, e.Outcome)
@@ -249,7 +250,8 @@ func KindsBySeverity() []wire.Kind {
 		[]wire.Kind{wire.InvalidArguments, wire.Usage, wire.CheckFailed, wire.NoMatch})
 }
 
-// MoreSevere returns the kind that decides the exit code when both occurred.
+// MoreSevere returns the kind that decides the exit code when both occurred. It returns OK if both
+// are OK.
 func MoreSevere(a, b wire.Kind) wire.Kind {
 	for _, kind := range KindsBySeverity() {
 		if a == kind || b == kind {

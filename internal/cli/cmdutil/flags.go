@@ -75,7 +75,8 @@ func (g *Factory) NoteUnitlessTimes() {
 		text := g.unitless[name]
 		n, _ := strconv.ParseFloat(text, 64)
 		seconds := time.Duration(n * float64(time.Second))
-		g.Note(fmt.Sprintf("--%s %s is in seconds, %s; %sms is %s", name, text, seconds, text, seconds/1000))
+		inMilliseconds := seconds / 1000
+		g.Note(fmt.Sprintf("--%s %s is in seconds, %s; %sms is %s", name, text, seconds, text, inMilliseconds))
 	}
 }
 
@@ -277,6 +278,7 @@ func (s *Seconds) String() string {
 
 func (s *Seconds) Set(text string) error {
 	d, err := time.ParseDuration(text)
+	// ParseDuration rejects a number without a unit.
 	if seconds, floatErr := strconv.ParseFloat(text, 64); floatErr == nil {
 		d = time.Duration(seconds * float64(time.Second))
 		err = nil

@@ -14,8 +14,8 @@ import (
 )
 
 // NameServer sets how commands in hints and examples name the server: as this command line did,
-// with -s or after "--". A command with a secret becomes "-- ...", a URL with one becomes a shell
-// variable.
+// with -s or with argv, the words after "--". A command with a secret becomes "-- ...", a URL with
+// a secret becomes a shell variable.
 func (f *Factory) NameServer(argv []string) {
 	hints := hint.Context{Flags: f.hintFlags}
 	if len(argv) > 0 {
@@ -49,6 +49,7 @@ func (f *Factory) hideSecretsInHints() {
 		hidden.Server = f.typedWords()
 		f.hintFlags = &hidden
 	}
+	// The two styles have copies of the flags and of the server's name.
 	for _, hints := range []*hint.Context{&f.OutStyle.Hints, &f.ErrStyle.Hints} {
 		if hints.Flags != nil {
 			hints.Flags = f.hintFlags
@@ -115,8 +116,8 @@ func (f *Factory) typedWords() string {
 	return strings.Join(words, " ")
 }
 
-// SetHintFlags sets the flags of hints for a command line that could not be parsed, from what was
-// parsed.
+// SetHintFlags sets the flags of hints for a command line that could not be parsed to its end, from
+// the flags before the error. It does nothing if the flags are set already.
 func (f *Factory) SetHintFlags(flags *pflag.FlagSet) {
 	if !f.Prepared {
 		f.LearnEnvironment()

@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// WriteEntries writes the entries of kind k as a table.
+// WriteEntries writes the entries of kind k as a table. long adds their descriptions in full.
 func WriteEntries(e connect.Entries, w io.Writer, st term.Style, k connect.Kind, long bool) error {
 	switch k {
 	case connect.ToolKind:
@@ -25,7 +25,7 @@ func WriteEntries(e connect.Entries, w io.Writer, st term.Style, k connect.Kind,
 	case connect.PromptKind:
 		return render.Prompts(w, st, e.Prompts, long)
 	}
-	return render.Resources(w, st, e.Resources, long)
+	return render.Resources(w, st, e.Resources, long) // and templates
 }
 
 // findSuspicions returns the kinds of what package poison finds in a tool's definition, each once.
@@ -61,7 +61,9 @@ func (r *listRows) reset() {
 	r.toolNames = poison.Names{}
 }
 
-// Take adds entries of one kind.
+// Take adds a page of entries of one kind. A tool's definition is scanned later, when all names are
+// known: it may name another tool. With more than maxToolNames tools it is scanned at once, without
+// names.
 func (r *listRows) Take(e connect.Entries) {
 	firstRow := r.ToolCount() // the number of the first new row
 	for _, tool := range e.Tools {
@@ -69,7 +71,7 @@ func (r *listRows) Take(e connect.Entries) {
 			r.toolNames[tool.Name] = true
 		}
 		if len(r.toolNames) > maxToolNames {
-			r.toolNames = nil
+			r.toolNames = nil // too many to keep
 		}
 	}
 	r.Tools(e.Tools)
@@ -105,9 +107,9 @@ func (r *listRows) write(w io.Writer) error {
 	return r.Write(w)
 }
 
-// AddList lists kind k for ListAnswer. If the answer needs only one entry after the other, the
-// pages are not kept. several is set if the command lists several kinds: a kind that the
-// server refuses is then left out, and isOmitted is true.
+// AddList lists kind k for ListAnswer. If the answer can be written entry by entry, it keeps the
+// rows or the JSON of the entries and not the pages. several is set if the command lists several
+// kinds: a kind that the server refuses is then left out, and isOmitted is true.
 func AddList(
 	ctx context.Context,
 	f *Factory,

@@ -14,9 +14,11 @@ import (
 )
 
 // OfferLogin asks the user at the terminal to log in, in the middle of a command, and reports
-// whether the login succeeded. Timeouts of requests are paused until then.
+// whether the login succeeded. It returns false without an error if the user says no. Timeouts of
+// requests are paused until it returns.
 func (f *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) {
-	defer transport.Pause(ctx)()
+	resume := transport.Pause(ctx)
+	defer resume()
 	dialog := f.Dialog(ctx)
 	reason := "requires authentication"
 	if r.Sent && len(r.Scopes) > 0 { // a token was sent, and is not enough
@@ -25,14 +27,14 @@ func (f *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) 
 	}
 	dialog.Say("%s %s.", dialog.Line(redact.RedactURL(f.Guard.Endpoint)), reason)
 	word, err := dialog.Choose("Log in now? [y]es, [n]o", "", "yes", "no")
-	if err != nil || word != "yes" {
+	if err != nil || word != "yes" { // without a terminal the answer is no
 		return false, nil
 	}
 	store, err := f.Env.Tokens()
 	if err != nil {
 		return false, err
 	}
-	store.Seals = store.Keyring.IsAvailable()
+	store.Seals = store.Keyring.IsAvailable() // encrypts the new tokens
 	flow := connect.NewAuthFlow(ctx, &f.Env, f.Guard.Endpoint)
 	defer flow.Net.Close()
 	_, err = flow.Login(ctx, store, auth.Request{

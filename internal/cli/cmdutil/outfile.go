@@ -32,7 +32,8 @@ func ReplaceFile(name string, data []byte) error {
 }
 
 // ReplaceBy writes a temporary file in the same folder and renames it, so that no reader sees an
-// incomplete file. It writes directly to a stream, a pipe or a device. Returns the number of bytes.
+// incomplete file. It writes directly to a stream, a pipe or a device. It returns the number of
+// bytes that write has written.
 func ReplaceBy(name string, write func(io.Writer) error) (int64, error) {
 	stream, err := openStream(name)
 	if err != nil {
@@ -45,7 +46,7 @@ func ReplaceBy(name string, write func(io.Writer) error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(temporary.Name())
+	defer os.Remove(temporary.Name()) // fails once the file is renamed
 	n, err := writeAndClose(temporary, write)
 	if err != nil {
 		return n, err
@@ -64,8 +65,8 @@ func openStream(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY, 0)
 }
 
-// isDevice reports whether name is a device, a pipe or a socket, or a symbolic link in /dev,
-// whatever its destination.
+// isDevice reports whether name is a device, a pipe or a socket, or any symbolic link in /dev: a
+// link such as /dev/stdout may lead to a regular file that must not be replaced.
 func isDevice(name string) bool {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return true
@@ -174,9 +175,10 @@ func CheckWritable(flag, name string) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// CheckAppendable does what CheckWritable does for a file that is appended to.
+// CheckAppendable returns a failure if a file can be neither appended to nor created. flag is the
+// flag that names the file, for the text of the failure. An empty name is OK.
 func CheckAppendable(flag, name string) wire.Outcome {
-	if !IsFile(name) {
+	if !IsFile(name) { // a new file, a stream or a device
 		return CheckWritable(flag, name)
 	}
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)

@@ -75,8 +75,8 @@ func (f *Factory) HasAnswer(o wire.Outcome) bool {
 	return false
 }
 
-// Print writes the answer to standard output or to the file of -o. A failure to write is an error
-// of its own.
+// Print writes the answer to standard output or to the file of -o. It returns an ExitError for a
+// failure to write it, and for an answer that cannot be printed as the flags want.
 func Print(ctx context.Context, f *Factory, ans Answer) error {
 	if f.Shell != nil && ans.Result != nil {
 		f.Shell.StoreResult(ans.Result)
@@ -86,20 +86,20 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 	payload, isPayload := errors.AsType[*render.PayloadError](err)
 	_, isExit := errors.AsType[*ExitError](err)
 	switch {
-	case err == nil || f.StdoutError() != nil:
+	case err == nil || f.StdoutError() != nil: // an answerWriter may have stored a failure
 		return f.StdoutError()
-	case isExit:
+	case isExit: // it has an outcome already
 		return err
 	case IsInterrupted(err):
 		return Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Reached: wire.Answered})
 	case IsUsage(err):
 		o := usage.Outcome(err)
-		if f.IsConnected.Load() {
+		if f.IsConnected.Load() { // a script must not send the answered request again
 			o.Reached = wire.Answered
 			o.Phase = "output"
 		}
 		return Exit(o)
-	case isPayload:
+	case isPayload: // -o has nothing to save
 		o := wire.Outcome{Kind: wire.Usage, Text: payload.Text, Hint: payload.Hint, Phase: "output", Reached: wire.Answered}
 		if payload.Broken {
 			o.Kind = wire.BadResponse
@@ -137,6 +137,7 @@ func printOrSave(ctx context.Context, f *Factory, ans Answer) error {
 		return err
 	}
 	description := ""
+	// If the process is killed after the file is written, the recording must have the response.
 	f.Record.WriteWaiting()
 	n, err := ReplaceBy(f.Output, func(w io.Writer) error {
 		var err error
@@ -171,7 +172,8 @@ func printToStdout(ctx context.Context, f *Factory, ans Answer) error {
 	if canShowPictures && render.HasPictures(ans.Method, ans.Result) {
 		st.Canvas = f.Canvas(ctx) // asks the terminal
 	}
-	if ctx.Err() != nil && st.Canvas != (term.Canvas{}) {
+	wasAsked := st.Canvas != (term.Canvas{})
+	if ctx.Err() != nil && wasAsked { // the user interrupted the wait for the terminal
 		return Exit(f.MarkAnswered(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	}
 	if f.Pager() == nil || st.Canvas.Method != term.NoPictures {
@@ -262,8 +264,8 @@ func applyJQ(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans An
 // ShowsTables returns the opposite.
 func (f *Factory) PrintsJSON() bool { return f.JSON || f.Wire || f.Jq != "" }
 
-// WriteOut calls write with the file of -o or with standard output. For a terminal it removes
-// control sequences.
+// WriteOut calls write once, with the file of -o or with standard output. If standard output is a
+// terminal, it removes control sequences.
 func (f *Factory) WriteOut(write func(io.Writer) error) error {
 	f.Progress.Done()
 	if f.Output != "" {
@@ -289,8 +291,9 @@ func PrintLine(ctx context.Context, f *Factory, raw json.RawMessage) error {
 	return f.LineError(TryLine(ctx, f, raw))
 }
 
-// TryLine does what PrintLine does, but returns the plain error, for callers that continue after a
-// failed --jq expression.
+// TryLine writes one JSON document of a stream on a line, or what --jq yields for it. It returns
+// the plain error: a caller that continues after a failed --jq expression passes the last one to
+// LineError.
 func TryLine(ctx context.Context, f *Factory, raw json.RawMessage) error {
 	if f.Jq != "" {
 		return applyJQ(ctx, f, f.Stdout(), f.OutStyle, Document(raw, nil))
@@ -298,7 +301,8 @@ func TryLine(ctx context.Context, f *Factory, raw json.RawMessage) error {
 	return render.JSONLine(f.Stdout(), f.OutStyle, raw)
 }
 
-// LineError returns the error of a command for an error of TryLine.
+// LineError turns an error of TryLine into the ExitError of a command. It returns nil if nothing
+// failed.
 func (f *Factory) LineError(err error) error {
 	if err == nil || f.StdoutError() != nil {
 		return f.StdoutError()

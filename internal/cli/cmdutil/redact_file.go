@@ -38,7 +38,7 @@ func (f *Factory) ReadRedactFile() error {
 	if err != nil {
 		return usage.NotRead("--redact-file "+f.RedactFile, err, "")
 	}
-	f.redactions = []redaction{}
+	f.redactions = []redaction{} // not nil: the file is not read again
 	const byteOrderMark = "\xEF\xBB\xBF"
 	text := strings.TrimPrefix(string(raw), byteOrderMark)
 	for i, line := range strings.Split(text, "\n") {
@@ -70,7 +70,8 @@ func (r redaction) applyTo(f *Factory) {
 	}
 }
 
-// parseRedaction parses a line. A problem is described without the value.
+// parseRedaction parses a line that is not empty. problem is "" or says what is wrong, without the
+// value.
 func parseRedaction(line string) (r redaction, problem string) {
 	pattern, flags := cutPattern(line)
 	switch {
@@ -110,7 +111,7 @@ func parseRedaction(line string) (r redaction, problem string) {
 func cutPattern(line string) (pattern, flags string) {
 	line, ignoresCase := strings.CutSuffix(line, "/i")
 	if ignoresCase {
-		line = line + "/"
+		line += "/" // CutSuffix cut it off with the i
 		flags = "(?i)"
 	}
 	if len(line) < 3 || line[0] != '/' || line[len(line)-1] != '/' {
@@ -119,10 +120,11 @@ func cutPattern(line string) (pattern, flags string) {
 	return line[1 : len(line)-1], flags
 }
 
-// RedactionFor returns the number of the line of --redact-file that hides a secret, or 0.
+// RedactionFor returns the number of the first line of --redact-file that hides a secret, or 0.
 func (f *Factory) RedactionFor(secret string) int {
 	for _, r := range f.redactions {
-		if r.value == secret || r.pattern != nil && r.pattern.MatchString(secret) {
+		isMatched := r.pattern != nil && r.pattern.MatchString(secret)
+		if r.value == secret || isMatched {
 			return r.line
 		}
 	}

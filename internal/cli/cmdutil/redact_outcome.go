@@ -40,13 +40,16 @@ func (f *Factory) WithoutSecrets(o wire.Outcome) wire.Outcome {
 		}
 		o.HTTP = &facts
 	}
+	// A message with a result is left as it is, like the result.
 	if o.Message != nil && o.Result == nil {
 		if safe, n := s.Bytes(o.Message.Raw); n > 0 {
 			o.Message = wire.ParseMessage(safe)
 		}
 	}
 	if o.Input != nil {
-		if safe, n := s.Bytes(o.Input.Raw); n > 0 { // the offset moves with the hidden bytes
+		if safe, n := s.Bytes(o.Input.Raw); n > 0 {
+			// The hidden bytes move the offset of the error, so its number would mislead: IsCommandLine
+			// shows the place without it.
 			before, _ := s.Bytes(o.Input.Raw[:min(o.Input.Offset, int64(len(o.Input.Raw)))])
 			o.Input = &wire.InputFacts{Raw: safe, Offset: int64(min(len(before), len(safe))), IsCommandLine: true}
 		}

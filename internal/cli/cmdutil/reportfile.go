@@ -19,11 +19,11 @@ type ReportFile struct {
 // ReportFiles are the reports of one command.
 type ReportFiles []ReportFile
 
-// CheckStdout returns an error if two reports go to standard output. document is set if --json goes
-// there.
-func (files ReportFiles) CheckStdout(document bool) error {
+// CheckStdout returns an error if two reports, or a report and the document of --json, go to
+// standard output. printsJSON is set if --json goes there.
+func (files ReportFiles) CheckStdout(printsJSON bool) error {
 	onStdout := ""
-	if document {
+	if printsJSON {
 		onStdout = "--json"
 	}
 	for _, file := range files {

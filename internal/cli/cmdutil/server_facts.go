@@ -52,7 +52,8 @@ var TransportNames = map[transport.Name]string{
 	transport.StreamableHTTP: "Streamable HTTP", transport.HTTPSSE: "HTTP+SSE (deprecated)", transport.Stdio: "stdio",
 }
 
-// SessionText describes whether the server keeps a session, without its id.
+// SessionText describes whether the server keeps a session, without its id: a suffix such as ",
+// stateless". It returns "" for stdio, where the process is the session.
 func SessionText(c *connect.Conn) string {
 	id := c.Memory().SessionID
 	if id != "" {

@@ -80,6 +80,7 @@ type Subscription struct {
 }
 
 // StartListening listens in its own goroutine until ctx is done, the time is up or Stop is called.
+// The time begins when the server has agreed.
 func StartListening(
 	ctx context.Context,
 	c *connect.Conn,
@@ -105,9 +106,9 @@ func (s Subscription) CommandOutcome(out wire.Outcome) wire.Outcome {
 	return out
 }
 
-// EachNotification listens and calls handle with each notification. handle returns for how many
-// notifications of --count it counts. EachNotification returns when --count is reached, handle or
-// standard output fails, the time is up, or the request ends.
+// EachNotification listens and calls handle with each notification. handle returns how many of
+// --count the notification uses up. EachNotification ends the request when --count is reached or
+// handle or standard output fails, and returns once the request has ended.
 func EachNotification(
 	ctx context.Context,
 	f *Factory,
@@ -137,6 +138,7 @@ func EachNotification(
 	}
 	stdoutPoll := time.NewTicker(StdoutPollInterval)
 	defer stdoutPoll.Stop()
+	// Only the end of the request leaves the loop: after Stop the server may still answer it.
 	for {
 		select {
 		case <-stdoutPoll.C:
@@ -149,6 +151,7 @@ func EachNotification(
 		case m := <-queue.notices:
 			handleNext(m)
 		case out := <-subscription.Ended:
+			// notifications that arrived before the end
 			for len(queue.notices) > 0 {
 				handleNext(<-queue.notices)
 			}
@@ -160,8 +163,9 @@ func EachNotification(
 // minAgreementTimeout is the shortest time that a server gets to agree, however short --for is.
 const minAgreementTimeout = 5 * time.Second
 
-// AgreementTimeout returns how long a server may take to agree to listen. With --for that is about
-// as long, unless --timeout is set. 0 means the default.
+// AgreementTimeout returns how long a server may take to agree to listen: about as long as --for,
+// if it is set. It returns 0, which means the default, without --for or if idle, the value of
+// --timeout, is set.
 func (p ListenLimits) AgreementTimeout(idle time.Duration) time.Duration {
 	if p.duration > 0 && idle == 0 {
 		return max(p.duration, minAgreementTimeout)
@@ -169,8 +173,8 @@ func (p ListenLimits) AgreementTimeout(idle time.Duration) time.Duration {
 	return 0
 }
 
-// startTimerOnAgreement returns a function that calls onAgreement, and the first time also starts
-// the timer: a client that reconnects subscribes again.
+// startTimerOnAgreement returns a function that calls onAgreement each time a server agrees to
+// listen, and starts the timer the first time only: a client that reconnects subscribes again.
 func (p ListenLimits) startTimerOnAgreement(
 	onAgreement func(client.SubscriptionFilter),
 	stop func(),

@@ -52,21 +52,21 @@ func (o *TraceOptions) StartCommand(f *Factory, name string) error {
 	if e == nil {
 		return err
 	}
-	parent, ok := telemetry.ParseContext(f.Getenv("TRACEPARENT"), f.Getenv("TRACESTATE"))
-	if !ok {
+	parent, hasParent := telemetry.ParseContext(f.Getenv("TRACEPARENT"), f.Getenv("TRACESTATE"))
+	if !hasParent { // this command begins a trace
 		_, _ = rand.Read(parent.Trace[:]) // never fails
 	}
 	own := telemetry.Context{
 		Trace:   parent.Trace,
 		State:   parent.State,
-		Sampled: e.config.Sampler.Sample(parent.Trace, ok, parent.Sampled),
+		Sampled: e.config.Sampler.Sample(parent.Trace, hasParent, parent.Sampled),
 	}
 	_, _ = rand.Read(own.Span[:])
 	root := otlp.Span{
 		Trace:      own.Trace,
 		ID:         own.Span,
 		Parent:     parent.Span,
-		Remote:     ok,
+		Remote:     hasParent,
 		TraceState: own.State,
 		Sampled:    own.Sampled,
 		Name:       "mcpc " + name,
@@ -75,6 +75,7 @@ func (o *TraceOptions) StartCommand(f *Factory, name string) error {
 	}
 	f.Trace.Trace = hex.EncodeToString(own.Trace[:])
 	f.Trace.Span = hex.EncodeToString(own.Span[:])
+	// Each request carries the id of its own span, which the server's spans get as their parent.
 	f.Trace.Meta = func() []jsonraw.Member {
 		next := own
 		_, _ = rand.Read(next.Span[:])
@@ -109,7 +110,7 @@ func (o *TraceOptions) StartRelay(f *Factory, target string) (end func(), err er
 	return e.close, nil
 }
 
-// readExport reads the settings. It returns nil without --otlp.
+// readExport reads the settings of --otlp. It returns nil without --otlp or with an error.
 func (o *TraceOptions) readExport(f *Factory) (*traceExport, error) {
 	config, err := o.Config(f)
 	if err != nil || o.endpoint == "" {
@@ -204,6 +205,7 @@ func (e *traceExport) close() {
 		one    string
 	}{{report.Spans, "span"}, {report.Metrics, "metric point"}} {
 		if text := describeUnsent(part.counts, part.one); text != "" {
+			// Problem may be "": then nothing follows the text.
 			e.f.Warn(strings.TrimSuffix("telemetry: "+text+": "+report.Problem, ": "))
 		}
 	}

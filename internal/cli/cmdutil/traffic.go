@@ -60,7 +60,8 @@ func (f *Factory) hintAtRecording(kind wire.Kind) {
 		return
 	}
 	record := &f.Record
-	if record.Ring == nil || record.Run() == 0 || !record.HasTraffic.Load() {
+	isRecorded := record.Ring != nil && record.Run() != 0 && record.HasTraffic.Load()
+	if !isRecorded { // mcpc show last would show another command
 		return
 	}
 	switch kind {
@@ -88,8 +89,9 @@ func PrintExplanation(ctx context.Context, f *Factory, methods ...string) {
 		}
 		f.Note("long parts are left out: " + whole)
 	}
-	mayPage := ctx.Err() == nil && f.ErrStyle.Terminal
-	if !mayPage || !f.ShowPaged(b.Bytes()) {
+	// After an interrupt no pager may open: the user wants the command to end.
+	isPaged := ctx.Err() == nil && f.ErrStyle.Terminal && f.ShowPaged(b.Bytes())
+	if !isPaged {
 		_, _ = f.Stderr().Write(b.Bytes())
 	}
 }

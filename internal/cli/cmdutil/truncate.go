@@ -65,7 +65,7 @@ func (f *Factory) printTruncatedText(ans Answer) (render.Truncation, error) {
 	mustEscape := !st.Terminal && !utf8.Valid(b.Bytes())
 	mustDropColors := st.Color && utf8.RuneCount(b.Bytes()) > f.maxChars
 	if mustEscape || mustDropColors {
-		st.Terminal = st.Terminal || mustEscape
+		st.Terminal = st.Terminal || mustEscape // for a terminal, such bytes are escaped
 		st.Color = false
 		b.Reset()
 		if err := ans.Human(&b, st); err != nil {
@@ -77,7 +77,8 @@ func (f *Factory) printTruncatedText(ans Answer) (render.Truncation, error) {
 	return truncation, err
 }
 
-// printFilteredTruncated runs the jq expression, and cuts its values so that together they fit.
+// printFilteredTruncated runs the jq expression and prints its values, cut so that together they
+// fit. It returns the sum of what was cut.
 func printFilteredTruncated(ctx context.Context, f *Factory, ans Answer) (render.Truncation, error) {
 	var total render.Truncation
 	program, err := jq.Compile(f.Jq)
@@ -101,7 +102,7 @@ func printFilteredTruncated(ctx context.Context, f *Factory, ans Answer) (render
 			truncation, err = f.printTruncatedValue(value, remaining)
 		}
 		if errors.Is(err, render.ErrTooManyNames) && i > 0 {
-			remaining = 0 // the previous values fit
+			remaining = 0 // this value does not fit; what was printed stays, and the rest is counted
 			err = nil
 		} else if err != nil {
 			total.Whole += truncation.Whole
@@ -149,8 +150,8 @@ func (f *Factory) cleanText(text string) string {
 	return text
 }
 
-// wholeAnswerHint says how to get the whole answer. The recording has it unless it was put together
-// from several messages or --jq changed it.
+// wholeAnswerHint says how to get the whole answer. The recording has it unless it was built from
+// several messages or --jq changed it.
 func (f *Factory) wholeAnswerHint(ans Answer) wire.Hint {
 	record := &f.Record
 	isRecorded := record.Ring != nil && record.HasTraffic.Load()
