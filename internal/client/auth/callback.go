@@ -66,7 +66,9 @@ func listenOn(host string, port int, path string) (*callback, error) {
 	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, &Error{
-			Rule: StoreFailed, Text: "no port for the redirect URI: " + err.Error(), Err: err,
+			Rule: StoreFailed, // an error of this machine
+			Text: "no port for the redirect URI: " + err.Error(),
+			Err:  err,
 			Hint: "--callback-port 0 selects a free port",
 		}
 	}
@@ -109,13 +111,14 @@ func (c *callback) expect(a *authorization) {
 func (c *callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "no-store")
 	query := req.URL.Query()
+	// The browser adds the path / to a redirect URI without a path.
 	isOurURL := strings.Trim(req.URL.EscapedPath(), "/") == strings.Trim(c.path, "/") && c.isOurHost(req.Host)
 	isAwaited := c.waiting != nil && c.waiting.matches(query)
 	if req.Method != http.MethodGet || !isOurURL || !isAwaited {
@@ -128,8 +131,8 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	c.answers <- query
 }
 
-// isOurHost reports whether the Host field names this machine. An attacker can make other names
-// resolve to it.
+// isOurHost reports whether the Host field names this machine. An attacker's web page can make its
+// own host name resolve to this machine, but cannot change the Host field.
 func (c *callback) isOurHost(host string) bool {
 	_, port, _ := net.SplitHostPort(c.listener.Addr().String())
 	return host == "127.0.0.1:"+port || host == "localhost:"+port

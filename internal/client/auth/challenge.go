@@ -42,8 +42,9 @@ func compiled(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// ParseChallenges parses the values of WWW-Authenticate. Servers forget commas and quotes, so it
-// skips what is neither a scheme nor a parameter, one character at a time.
+// ParseChallenges parses the values of WWW-Authenticate; a value may contain several challenges.
+// Servers forget commas and quotes, so it skips what is neither a scheme nor a parameter, one
+// character at a time.
 func ParseChallenges(values []string) (all []Challenge) {
 	// skip returns rest without n bytes and the separators after them.
 	skip := func(rest string, n int) string { return strings.TrimLeft(rest[n:], blanks+",") }
@@ -55,7 +56,7 @@ func ParseChallenges(values []string) (all []Challenge) {
 				continue
 			}
 			c := Challenge{Scheme: strings.ToLower(found[1]), Params: map[string]string{}}
-			rest = skip(rest, len(found[0]))
+			rest = skip(rest, len(found[0])) // the scheme and its token68
 			for p := paramIn().FindStringSubmatch(rest); p != nil; p = paramIn().FindStringSubmatch(rest) {
 				name := strings.ToLower(p[1])
 				// Only one of the three forms of a value has matched; the others are "".

@@ -41,7 +41,7 @@ func (l *login) runDevice(ctx context.Context) error {
 	if code.Interval > 0 {
 		interval = code.Interval.duration()
 	}
-	if interval > deviceTime {
+	if interval > deviceTime { // not even one request would be sent
 		return &Error{Rule: TokenRefused, Text: fmt.Sprintf(
 			"%s requires a longer polling interval than the %v that mcpc waits", hostOf(p.server.Device), deviceTime)}
 	}

@@ -131,8 +131,9 @@ func (p prover) send(req *http.Request) (*http.Response, error) {
 
 // proof returns the proof for one request (RFC 9449, section 4.2).
 func (p prover) proof(method string, u *url.URL) (string, error) {
+	// htu is the URL without query and fragment.
 	claims := jwt.MapClaims{"jti": rand.Text(), "htm": method, "htu": originOf(u) + u.EscapedPath(), "iat": p.now().Unix()}
-	if p.access != "" {
+	if p.access != "" { // the proof is for this token only
 		sum := sha256.Sum256([]byte(p.access))
 		claims["ath"] = base64.RawURLEncoding.EncodeToString(sum[:])
 	}

@@ -85,7 +85,7 @@ func NewNet(near Nearness, route Network) *Net {
 		},
 	}
 	through := byServer{server: route.Server, serverOnly: transport.Clone(), others: transport}
-	through.serverOnly.TLSClientConfig = route.ServerTLS
+	through.serverOnly.TLSClientConfig = route.ServerTLS // may have the user's certificate
 	n.web = &http.Client{
 		Transport: through, Timeout: route.within(tokenTime),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -153,7 +153,7 @@ func prefixes(texts ...string) (all []netip.Prefix) {
 
 // nearness returns the nearness of an address.
 func nearness(ip netip.Addr) Nearness {
-	ip = ip.Unmap().WithZone("")
+	ip = ip.Unmap().WithZone("") // ::ffff:10.0.0.1 is 10.0.0.1
 	within := func(nets []netip.Prefix) bool {
 		return slices.ContainsFunc(nets, func(p netip.Prefix) bool { return p.Contains(ip) })
 	}

@@ -60,7 +60,7 @@ const (
 // chooseClient returns mcpc's client at a server, in the order of authorization, "Client
 // Registration Approaches": given by the user, described by a document, known from before,
 // registered now. A document that the user names, now or at the last login, takes precedence over a
-// client of an earlier login.
+// client of an earlier login. redirect is "" for a grant without a browser.
 func (l *login) chooseClient(ctx context.Context, s *Server, redirect string) (Client, error) {
 	if l.req.Client.ID != "" {
 		c := l.req.Client
@@ -98,17 +98,23 @@ func (l *login) chooseClient(ctx context.Context, s *Server, redirect string) (C
 				"(and --client-secret-file FILE), or --client-metadata-url URL",
 		})
 	}
+	return l.registerAndStore(ctx, s, redirect)
+}
+
+// registerAndStore registers a client and stores it at once, so that a login that fails does not register
+// another client each time. If the server rejects the address of this machine in the redirect URI, the
+// client is registered with the name localhost.
+func (l *login) registerAndStore(ctx context.Context, s *Server, redirect string) (Client, error) {
 	c, err := l.register(ctx, s, redirect)
-	// Some servers accept the name of the host and not its address.
 	byName := strings.Replace(redirect, "http://"+callbackHost+":", "http://localhost:", 1)
-	if errors.Is(err, errInvalidRedirect) && byName != redirect && l.req.Redirect == "" {
+	isUsersChoice := l.req.Redirect != ""
+	if errors.Is(err, errInvalidRedirect) && byName != redirect && !isUsersChoice {
 		l.flow.report(Step{Text: "the redirect URI " + redirect + " was rejected: registering " + byName})
 		c, err = l.register(ctx, s, byName)
 	}
 	if err != nil {
 		return Client{}, err
 	}
-	// The client is stored at once, so that a login that fails does not register another client each time.
 	c.Endpoint = l.token.Endpoint
 	c.Untried = true
 	if err := l.store.Change(ctx, func(b *Records) { b.putClient(c) }); err != nil {
@@ -238,8 +244,9 @@ type registrationResponse struct {
 	Description string     `json:"error_description"`
 }
 
-// checkRegistration returns an error if a registration response contains no usable client. parseErr is
-// the error of parsing the response, or nil.
+// checkRegistration returns an error if a registration response contains no usable client. a is the
+// response, m its members as they were sent, and parseErr the error of parsing it, or nil. A
+// client_id that is a number is only an error if the flow is strict.
 func (l *login) checkRegistration(a registrationResponse, m metadata, parseErr *Error, status int) error {
 	failed := &Error{Rule: RegistrationFailed, Hint: "use a registered client: --client-id ID"}
 	details := errorDetails(a.Error, a.Description, status)

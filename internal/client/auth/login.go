@@ -97,19 +97,23 @@ func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Fou
 	last := known.namedIssuer(endpoint.String(), req.Account)
 	needs := req.needs(known, endpoint)
 	r, err := flow.findResource(ctx, endpoint, req.Challenge, cmp.Or(req.Issuer, last))
+	isUserIssuer := req.Issuer != ""
 	// An issuer that the user names replaces metadata that cannot be read, but not invalid metadata.
-	if err != nil && (req.Issuer == "" || !isUnreadable(err)) {
+	canContinue := err == nil || isUserIssuer && isUnreadable(err)
+	if !canContinue {
 		return Found{}, err
 	}
-	if r == nil && req.Issuer != "" && (req.Challenged || err != nil) {
+	hasNoMetadata := r == nil
+	isProtected := req.Challenged || err != nil // metadata that cannot be read shows it too
+	if hasNoMetadata && isUserIssuer && isProtected {
 		flow.report(Step{Text: "the server names no authorization server: using the one that you named, " + req.Issuer})
 		s, err := flow.findServer(ctx, req.Issuer, needs)
 		return Found{Server: s}, err
 	}
-	if r == nil && !req.Challenged {
+	if hasNoMetadata && !req.Challenged {
 		return Found{}, flow.notProtected(req.Refused)
 	}
-	if r == nil {
+	if hasNoMetadata {
 		flow.report(Step{Rule: "there is resource metadata, or the server requires a token without it " +
 			`(specification, page authorization, "Overview")`})
 		s, err := flow.findOwnServer(ctx, endpoint, needs)
@@ -119,7 +123,7 @@ func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Fou
 	if err != nil {
 		return Found{}, err
 	}
-	var firstErr error
+	var firstErr error // the error of the best issuer
 	for _, issuer := range issuers[:min(len(issuers), maxIssuers)] {
 		s, err := flow.findServer(ctx, issuer, needs)
 		if err == nil {
@@ -206,7 +210,8 @@ func (flow *Flow) Login(ctx context.Context, store *Store, req Request) (Token, 
 	return l.token, err
 }
 
-// newToken returns the token of the login without its secrets.
+// newToken returns the token that the login will fill in: everything but its secrets, expiry and
+// granted scopes.
 func (l *login) newToken(endpoint *url.URL) Token {
 	s := l.found.Server
 	id := endpoint.String()
@@ -377,7 +382,7 @@ func (l *login) listen() (*callback, error) {
 			if u.Hostname() != host && l.req.Redirect != "" { // the user chose the host
 				continue
 			}
-			port, _ := strconv.Atoi(u.Port())
+			port, _ := strconv.Atoi(u.Port()) // without a port 0, which selects a free one
 			if back, err := listenOn(u.Hostname(), port, path); err == nil {
 				return back, nil
 			}

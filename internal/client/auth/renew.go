@@ -34,27 +34,27 @@ func (flow *Flow) Renew(ctx context.Context, store *Store, old Token, refused bo
 	if err != nil {
 		return Token{}, err
 	}
-	now, ok := records.Token(old.Endpoint, old.Account)
+	current, ok := records.Token(old.Endpoint, old.Account)
 	if !ok {
 		return Token{}, nil
 	}
-	if now.Access != old.Access { // another process renewed it
-		return now, nil
+	if current.Access != old.Access { // another process renewed it
+		return current, nil
 	}
-	if !now.IsRenewable() {
+	if !current.IsRenewable() {
 		return Token{}, nil
 	}
 	if refused {
-		if moved, err := flow.issuerChanged(ctx, now); moved || err != nil {
+		if moved, err := flow.issuerChanged(ctx, current); moved || err != nil {
 			return Token{}, err
 		}
 	}
-	fresh, method, err := flow.requestRenewal(ctx, store, records, now)
+	fresh, method, err := flow.requestRenewal(ctx, store, records, current)
 	if errors.Is(err, errInvalidGrant) || errors.Is(err, errInvalidClient) { // the token is not valid any more
 		return Token{}, store.Change(ctx, func(b *Records) {
-			b.Drop(func(t Token) bool { return t.Access == now.Access })
+			b.Drop(func(t Token) bool { return t.Access == current.Access })
 			if errors.Is(err, errInvalidClient) { // the issuer deleted the client: the next login registers again
-				isDeleted := func(c Client) bool { return c.Origin == Registered && c.owns(now) }
+				isDeleted := func(c Client) bool { return c.Origin == Registered && c.owns(current) }
 				b.Clients = slices.DeleteFunc(b.Clients, isDeleted)
 			}
 		})
@@ -72,8 +72,9 @@ func (flow *Flow) Renew(ctx context.Context, store *Store, old Token, refused bo
 	})
 }
 
-// issuerChanged reports whether the server names another authorization server now. The tokens and
-// clients of the old one are of no use then (authorization, "Client Registration").
+// issuerChanged reports whether the server's resource metadata names another authorization server
+// now. The tokens and clients of the old one are of no use then (authorization, "Client
+// Registration"). It returns false for a server without metadata.
 func (flow *Flow) issuerChanged(ctx context.Context, t Token) (bool, error) {
 	endpoint, err := Canonical(t.Endpoint)
 	if err != nil {
@@ -124,9 +125,9 @@ func (flow *Flow) requestRenewal(
 	if err != nil {
 		return Token{}, "", err
 	}
-	// The refresh token and the scopes stay the same unless the response has new ones.
-	sameForm := *store
+	sameForm := *store // stores the new secrets as the old ones: encrypted or not
 	sameForm.Seals = t.Access.IsSealed() || t.Refresh.IsSealed()
+	// The refresh token and the granted scopes stay the same unless the response has new ones.
 	renewed, err := sameForm.tokenOf(fresh, t, flow.now())
 	if err == nil && fresh.Scope == nil {
 		renewed.Scopes = t.Scopes

@@ -162,7 +162,8 @@ func Covers(resource, at string) bool {
 	}
 	path := strings.TrimSuffix(r.EscapedPath(), "/")
 	isBelow := strings.HasPrefix(u.EscapedPath(), path+"/")
-	return isBelow || u.EscapedPath() == path || u.EscapedPath() == r.EscapedPath()
+	isSame := u.EscapedPath() == path || u.EscapedPath() == r.EscapedPath() // without or with its last slash
+	return isSame || isBelow
 }
 
 // sameOrigin reports whether two URLs have the same scheme, host and port.

@@ -4,12 +4,12 @@ import "slices"
 
 // selectScopes returns the scopes to request (authorization, "Scope Selection Strategy"): the
 // user's, else the challenge's, else all scopes of the resource, else no scopes, so that the
-// parameter is omitted. It keeps the scopes that were requested before (SEP-2350), so that a token
-// does not lose access.
-func selectScopes(asked []string, c Challenge, r *Resource, before []string) (chosen []string) {
+// parameter is omitted. It also keeps the scopes of before, which were requested at the last login
+// (SEP-2350), so that a token does not lose access.
+func selectScopes(userScopes []string, c Challenge, r *Resource, before []string) (chosen []string) {
 	switch {
-	case len(asked) > 0:
-		chosen = asked
+	case len(userScopes) > 0:
+		chosen = userScopes
 	case len(c.Scopes()) > 0:
 		chosen = c.Scopes()
 	case r != nil:

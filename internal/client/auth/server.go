@@ -84,8 +84,8 @@ func serverURLs(issuer string) ([]string, error) {
 func readServer(flow *Flow, raw []byte, issuer string, n needs) (*Server, error) {
 	var s Server
 	m, err := readMetadata(raw, &s, "authorization server metadata", ServerInvalid)
-	isObject := "authorization server metadata is a JSON object (RFC 8414 section 3.2)"
-	if err := flow.check(isObject, err == nil, err); err != nil {
+	rule := "authorization server metadata is a JSON object (RFC 8414 section 3.2)"
+	if err := flow.check(rule, err == nil, err); err != nil {
 		return nil, err
 	}
 	if err := m.checkLists(flow, "RFC 8414 section 2", "scopes_supported", "code_challenge_methods_supported",
@@ -129,9 +129,9 @@ func checkPKCE(flow *Flow, s *Server, n needs) error {
 		}
 		hint = "if you trust the server, --assume-pkce logs in all the same, with S256; " + hint
 	}
-	hasS256 := `"code_challenge_methods_supported" has S256 ` +
+	rule := `"code_challenge_methods_supported" has S256 ` +
 		`(specification, page authorization, "Authorization Code Protection")`
-	return flow.check(hasS256, slices.Contains(s.Challenges, "S256"), &Error{
+	return flow.check(rule, slices.Contains(s.Challenges, "S256"), &Error{
 		Rule: NoPKCE, Hint: wire.Hint(hint),
 		Text: "the authorization server does not declare PKCE with S256, so a code could be stolen",
 	})

@@ -32,12 +32,13 @@ func authMethod(c Client, secret string, supported []string) string {
 	if secret == "" {
 		return "none"
 	}
+	// A server that supports only none ignores the secret.
 	for _, how := range []string{secretInHeader, secretInBody, "none"} {
 		if slices.Contains(supported, how) {
 			return how
 		}
 	}
-	return secretInHeader
+	return secretInHeader // the default of a server that lists no method (RFC 8414, section 2)
 }
 
 // The methods of clients with a secret.
@@ -209,9 +210,10 @@ type tokenResponse struct {
 	Interval   seconds `json:"interval"`
 }
 
-// readTokenResponse parses a response. Some servers respond with a form. It returns an error if the
-// server rejected the request or could not handle it, or if the response cannot be read; the returned
-// response is not nil then either, and has the server's error code, if any.
+// readTokenResponse parses a response, which some servers send as a form and not as JSON. It
+// returns an error if the server rejected the request or could not handle it, or if the response
+// cannot be read. The returned response is never nil: with an error it has the server's error code,
+// if any.
 func readTokenResponse(where string, raw []byte, status int) (*tokenResponse, error) {
 	var a tokenResponse
 	jsonErr := json.Unmarshal(raw, &a)
@@ -340,12 +342,12 @@ var hints = map[string]wire.Hint{
 
 const wrongClient = "the client ID or secret is wrong: --client-id ID --client-secret-file FILE"
 
-// hintFor returns what the user can do about an error code, or "". resource reports whether the
+// hintFor returns what the user can do about an error code, or "". namesResource is set if the
 // request named the resource, which Entra ID rejects unless it is an Application ID URI of the
 // server. Entra ID has no separate code for that, so hintFor looks for the word in the description.
-func hintFor(code, description string, resource bool) wire.Hint {
+func hintFor(code, description string, namesResource bool) wire.Hint {
 	about := strings.ToLower(code + " " + description)
-	if resource && (code == "invalid_target" || strings.Contains(about, "resource")) {
+	if namesResource && (code == "invalid_target" || strings.Contains(about, "resource")) {
 		return "--no-resource logs in without the resource parameter; " +
 			"with Entra ID, the server's operator can instead register the server's URL as an Application ID URI"
 	}

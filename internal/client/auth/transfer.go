@@ -78,9 +78,10 @@ func (t Transfer) Secrets() []string {
 	return []string{t.ClientSecret, t.AccessToken, t.RefreshToken, t.DPoPKey}
 }
 
-// Import stores the token of a transfer for req.Endpoint. It discovers the authorization server as a
-// login does; it has to be the transfer's issuer. It replaces the account's token for that server,
-// under the lock of [Flow.Renew]. A transfer without an access token is stored as expired.
+// Import stores the token of a transfer for req.Endpoint, in place of the account's token for that
+// server, under the lock of [Flow.Renew]. It discovers the authorization server as a login does,
+// and returns an error if that is not the transfer's issuer. A transfer without an access token is
+// stored as expired.
 func Import(ctx context.Context, flow *Flow, store *Store, req Request, from Transfer) (Token, error) {
 	known, err := store.Load()
 	if err != nil {
@@ -110,15 +111,13 @@ func Import(ctx context.Context, flow *Flow, store *Store, req Request, from Tra
 	l.token = l.newToken(endpoint)
 	l.token.OmitResource = l.token.OmitResource || from.OmitResource
 	l.token.Requested = strings.Fields(from.Scope)
-	if from.DPoPKey != "" {
-		l.token.Key, err = store.Seal(from.DPoPKey)
-		if err != nil {
-			return Token{}, err
-		}
-		l.key, err = store.key(l.token.Key)
-		if err != nil {
-			return Token{}, err
-		}
+	l.token.Key, err = store.Seal(from.DPoPKey)
+	if err != nil {
+		return Token{}, err
+	}
+	l.key, err = store.key(l.token.Key) // nil if the token is bound to no key
+	if err != nil {
+		return Token{}, err
 	}
 	response := &tokenResponse{Access: from.AccessToken, Refresh: from.RefreshToken, Type: from.TokenType}
 	if err := checkToken(flow, response, l.key); err != nil {

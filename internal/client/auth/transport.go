@@ -174,11 +174,14 @@ func drain(resp *http.Response) {
 // tokenFor returns the token for u and its credential, renewed if it expires soon. It returns zero
 // values if no token is stored or it cannot be read: perhaps the server requires no token.
 func (g *Transport) tokenFor(ctx context.Context, u *url.URL) (t Token, c credential) {
-	if !g.isOwnOrigin(u) || g.Fixed == "" && g.Store == nil {
+	if !g.isOwnOrigin(u) {
 		return Token{}, credential{}
 	}
 	if g.Fixed != "" {
 		return Token{}, credential{secret: g.Fixed}
+	}
+	if g.Store == nil {
+		return Token{}, credential{}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -274,7 +277,7 @@ func (g *Transport) renewLocked(ctx context.Context, t Token, refused bool) (Tok
 func (g *Transport) noteRefusal(resp *http.Response, t Token, own bool) *Refusal {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		if resp.StatusCode/100 == 2 && t.Access != "" {
-			g.renewed.Store(false)
+			g.renewed.Store(false) // the token works: a later refusal may lead to a renewal again
 		}
 		return nil
 	}
@@ -291,7 +294,7 @@ func (g *Transport) noteRefusal(resp *http.Response, t Token, own bool) *Refusal
 		Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(fields),
 		Challenge: c, Sent: t.Access != "", OwnField: own, Grant: t.Grant, Scopes: difference(c.Scopes(), t.Requested),
 	}
-	if t.Access == "" && !own {
+	if t.Access == "" && !own { // no token was sent, perhaps because it could not be read
 		r.Err = g.tokenErr
 	}
 	hasAllScopes := len(c.Scopes()) > 0 && len(r.Scopes) == 0
@@ -301,7 +304,8 @@ func (g *Transport) noteRefusal(resp *http.Response, t Token, own bool) *Refusal
 }
 
 // replaceToken replaces a refused token: with a token that another request stored meanwhile, with a
-// renewed token, or by a login. It reports whether it did, and sets r.Err if it failed.
+// renewed token, or by a login. It reports whether it did, and then sets t and c. It sets r.Err if
+// a renewal or a login failed.
 func (g *Transport) replaceToken(ctx context.Context, r *Refusal, t *Token, c *credential) bool {
 	if r.OwnField || r.HasAllScopes || g.Store == nil {
 		return false
@@ -329,11 +333,11 @@ func (g *Transport) reloadLocked(t *Token) bool {
 		return false
 	}
 	g.records = &records
-	now, ok := records.Token(g.Endpoint, g.Account)
-	if !ok || now.Access == t.Access {
+	stored, ok := records.Token(g.Endpoint, g.Account)
+	if !ok || stored.Access == t.Access {
 		return false
 	}
-	*t = now
+	*t = stored
 	return true
 }
 
@@ -349,7 +353,8 @@ func (g *Transport) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token
 		return false
 	}
 	g.renewed.Store(true)
-	fresh, err := g.renewLocked(ctx, *t, true)
+	const refused = true
+	fresh, err := g.renewLocked(ctx, *t, refused)
 	if IsTransient(err) { // it may be tried again, after renewRetryDelay
 		g.renewed.Store(false)
 	}
