@@ -25,7 +25,8 @@ type EntryError struct {
 
 func (e *EntryError) Error() string { return e.Text }
 
-// CommandOf returns the command of a server with its arguments; nil if the file has none.
+// CommandOf returns the command of a server with its arguments. It returns nil if the file cannot
+// be parsed or has no such command.
 func (c Client) CommandOf(text []byte, server string) []string {
 	e, err := c.findEntry(text, server)
 	if err != nil {
@@ -46,20 +47,20 @@ func (c Client) Wrap(text []byte, server string, prefix []string) ([]byte, error
 		return text, nil
 	}
 	added := wrapArguments(prefix[1:], text[e.commandAt.from:e.commandAt.to])
-	if e.args.to == 0 {
+	if e.args.to == 0 { // the entry has no arguments: add the member after the command
 		return splice(text, edit{e.commandAt, quote(prefix[0]) + e.formatArgs(added)}), nil
 	}
 	if len(e.words) > 0 {
 		added += ", "
 	} else {
-		added += " " // so that Unwrap keeps the user's empty array
+		added += " " // the space shows Unwrap that the array was empty before, and not missing
 	}
-	inside := span{e.args.from + 1, e.args.from + 1}
-	return splice(text, edit{e.commandAt, quote(prefix[0])}, edit{inside, added}), nil
+	afterBracket := span{e.args.from + 1, e.args.from + 1}
+	return splice(text, edit{e.commandAt, quote(prefix[0])}, edit{afterBracket, added}), nil
 }
 
-// Unwrap undoes Wrap. It returns the text unchanged if prefix is not there. The first word of
-// prefix may be in another folder now.
+// Unwrap undoes Wrap, also if the user has reformatted the file since. It returns the text
+// unchanged if prefix is not there. The first word of prefix may be in another folder now.
 func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, error) {
 	e, err := c.findEntry(text, server)
 	if err != nil {
@@ -76,6 +77,7 @@ func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, err
 	if bytes.HasPrefix(text[e.commandAt.to:], []byte(args)) { // Wrap added the whole member
 		return splice(text, edit{span{e.commandAt.from, e.commandAt.to + len(args)}, command}), nil
 	}
+	// Wrap added its arguments at the start of the array: remove them up to the user's first argument.
 	removedTo := commandItem.to
 	if next := commandIndex + 1; next < len(e.items) {
 		added += ", "
@@ -84,7 +86,7 @@ func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, err
 		added += " "
 	}
 	removedFrom := e.args.from + 1
-	if bytes.HasPrefix(text[removedFrom:], []byte(added)) { // the user has not reformatted the file
+	if bytes.HasPrefix(text[removedFrom:], []byte(added)) { // not reformatted: remove exactly what Wrap added
 		removedTo = removedFrom + len(added)
 	}
 	return splice(text, edit{e.commandAt, command}, edit{span{removedFrom, removedTo}, ""}), nil
@@ -135,18 +137,20 @@ type entry struct {
 	formatArgs func(words string) string
 }
 
-// hasPrefix reports whether the entry begins with prefix. It compares only the file names of the
-// programs.
+// hasPrefix reports whether prefix is before another command in the entry. Of the first word it
+// compares only the file name, without .exe.
 func (e *entry) hasPrefix(prefix []string) bool {
 	program := func(file string) string {
 		file = file[strings.LastIndexAny(file, `/\`)+1:]
 		return strings.TrimSuffix(strings.ToLower(file), ".exe")
 	}
-	n := len(prefix) - 1
-	return program(e.command) == program(prefix[0]) && len(e.words) > n && slices.Equal(e.words[:n], prefix[1:])
+	count := len(prefix) - 1 // of the arguments in prefix
+	hasArguments := len(e.words) > count && slices.Equal(e.words[:count], prefix[1:])
+	return hasArguments && program(e.command) == program(prefix[0])
 }
 
-// findEntry returns the command of a server with its position in text. Its error is an *EntryError.
+// findEntry returns the command of a server with its position in text. Its error is an *EntryError:
+// the file cannot be parsed, or has no such server, or the server has no command.
 func (c Client) findEntry(text []byte, server string) (*entry, error) {
 	if isTOML(c.paths[""]) {
 		return c.findInTOML(text, server)
@@ -155,7 +159,7 @@ func (c Client) findEntry(text []byte, server string) (*entry, error) {
 	if err != nil {
 		return nil, &EntryError{Text: err.Error()}
 	}
-	doc, err := hujson.Parse(plain)
+	doc, err := hujson.Parse(plain) // its values have offsets, which are those in text
 	if err != nil {
 		return nil, &EntryError{Text: "the file is not JSON"}
 	}

@@ -36,14 +36,16 @@ func (c Client) Hidden(text []byte) []byte {
 	}
 	h := hider{client: c, plain: plain}
 	h.hideIn(&doc, nil)
+	// Everything in plain is at the same offset as in text.
 	return splice(text, h.edits...)
 }
 
-// holdsValues reports whether the last name of path is one of secretMembers and not a server's
-// name.
+// holdsValues reports whether path leads to one of secretMembers. A server that has the name of
+// one, such as "env", is none.
 func (c Client) holdsValues(path []string) bool {
 	last := len(path) - 1
-	return !slices.Equal(path[:last], c.Member) && slices.Contains(secretMembers, strings.ToLower(path[last]))
+	isServer := slices.Equal(path[:last], c.Member)
+	return !isServer && slices.Contains(secretMembers, strings.ToLower(path[last]))
 }
 
 // A hider finds the values to hide in JSON.
@@ -53,7 +55,8 @@ type hider struct {
 	edits  []edit
 }
 
-// hideIn hides the values of secretMembers in v; path has the names around v.
+// hideIn adds edits that hide the values of secretMembers anywhere in v, and everything below
+// maxShownDepth. path has the names of the members around v, with "" for an element of a list.
 func (h *hider) hideIn(v *hujson.Value, path []string) {
 	if v.Value.Kind() != '{' && v.Value.Kind() != '[' {
 		return
@@ -64,7 +67,7 @@ func (h *hider) hideIn(v *hujson.Value, path []string) {
 	}
 	if list, isList := v.Value.(*hujson.Array); isList {
 		for i := range list.Elements {
-			h.hideIn(&list.Elements[i], append(path[:len(path):len(path)], ""))
+			h.hideIn(&list.Elements[i], append(path[:len(path):len(path)], "")) // append copies path
 		}
 		return
 	}
@@ -80,7 +83,8 @@ func (h *hider) hideIn(v *hujson.Value, path []string) {
 	}
 }
 
-// hideValues returns an object with its values hidden, or any other value hidden as a whole.
+// hideValues returns the text of v with its values hidden: of an object each member's value, any
+// other value as a whole.
 func (h *hider) hideValues(v *hujson.Value) string {
 	if v.Value.Kind() != '{' {
 		return h.placeholder(v)
@@ -113,7 +117,8 @@ func hiddenValue(text string) string {
 	return `"` + redact.Redacted(text) + `"`
 }
 
-// hideTOML hides each text and number separately, so that lists and tables keep their form.
+// hideTOML returns the text of a TOML file without secrets, or nil if it cannot parse the file. It
+// hides each text and number separately, so that lists and tables keep their form.
 func (c Client) hideTOML(text []byte) []byte {
 	h := tomlHider{client: c}
 	p := unstable.Parser{KeepComments: true}
@@ -122,21 +127,22 @@ func (c Client) hideTOML(text []byte) []byte {
 	inValues := false // the current table is one of secretMembers or is in one
 	for p.NextExpression() {
 		n := p.Expression()
-		hidden := inValues
+		hidesComment := inValues // a comment beside a secret may repeat it
 		switch {
 		case n.Kind == unstable.Table || n.Kind == unstable.ArrayTable:
 			table = keysOf(n)
 			inValues = false
+			// In [mcp_servers.x.env.sub] it is in one.
 			for i := range table {
 				inValues = inValues || c.holdsValues(table[:i+1])
 			}
-			hidden = inValues
+			hidesComment = inValues
 		case inValues:
 			h.hide(n)
 		default:
-			hidden = h.hideIn(table, n)
+			hidesComment = h.hideIn(table, n)
 		}
-		if comment := n.Next(); hidden && comment != nil { // on the same line
+		if comment := n.Next(); hidesComment && comment != nil { // on the same line
 			h.hide(comment)
 		}
 	}
@@ -152,8 +158,8 @@ type tomlHider struct {
 	edits  []edit
 }
 
-// hideIn hides the values of secretMembers in n; path has the names around n. It reports whether n
-// itself was one of secretMembers.
+// hideIn adds edits that hide the values of secretMembers anywhere in n. path has the names around
+// n. It reports whether n itself is a value of secretMembers, which is then hidden as a whole.
 func (h *tomlHider) hideIn(path []string, n *unstable.Node) bool {
 	switch n.Kind {
 	case unstable.KeyValue:

@@ -9,8 +9,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// findInTOML finds a server in a TOML file. The server can be a table, dotted names, or an inline
-// table.
+// findInTOML returns the command of a server in a TOML file with its position. The server can be a
+// table, dotted names, or an inline table. Its error is an *EntryError, as in findEntry.
 func (c Client) findInTOML(text []byte, server string) (*entry, error) {
 	var doc map[string]any
 	if err := toml.Unmarshal(text, &doc); err != nil {
@@ -22,6 +22,7 @@ func (c Client) findInTOML(text []byte, server string) (*entry, error) {
 	if _, found := doc[server]; !found {
 		return nil, c.missingServerError(server, slices.Sorted(maps.Keys(doc)))
 	}
+	// Unmarshal has checked the syntax and the names, but has no positions: the parser has.
 	s := tomlSearch{text: text, server: append(slices.Clone(c.Member), server)}
 	s.parser.Reset(text)
 	var table []string
@@ -59,7 +60,8 @@ func keysOf(n *unstable.Node) (keys []string) {
 	return keys
 }
 
-// visit reads a name and its value; table has the names of the tables around it.
+// visit reads a name and its value, and records them if they are the server's command or args.
+// table has the names of the tables around it. inBraces is set inside an inline table.
 func (s *tomlSearch) visit(table []string, n *unstable.Node, inBraces bool) {
 	path := append(slices.Clone(table), keysOf(n)...)
 	value := n.Value()
@@ -92,12 +94,14 @@ func spanOf(n *unstable.Node) span {
 	return span{int(n.Raw.Offset), int(n.Raw.Offset + n.Raw.Length)}
 }
 
-// readArgs records the strings of an array. The array starts at the first bracket after the name.
+// readArgs records the strings of an array, or that the value is not such an array. n is the name
+// with its value.
 func (s *tomlSearch) readArgs(n, value *unstable.Node) {
 	if value.Kind != unstable.Array {
 		s.invalidArgs = true
 		return
 	}
+	// The parser has no offset of an array: it starts at the first bracket after the name.
 	nameEnd := spanOf(lastKey(n)).to
 	from := nameEnd + strings.IndexByte(string(s.text[nameEnd:]), '[')
 	s.found.args = span{from, from + 1} // the bracket: only its place is needed
@@ -125,7 +129,7 @@ func (s *tomlSearch) argsFormat(n *unstable.Node, inBraces bool) func(string) st
 	first := n.Key()
 	first.Next()
 	from := spanOf(first.Node()).from
-	name := spanOf(lastKey(n)).from
+	name := spanOf(lastKey(n)).from // of the word command, after a dotted prefix
 	before := ", "
 	if !inBraces {
 		line := strings.LastIndexByte(string(s.text[:from]), '\n') + 1

@@ -70,8 +70,9 @@ func standardJSON(text []byte) (json.RawMessage, error) {
 	return plain, nil
 }
 
-// Servers returns the servers in a client's configuration. doc is the result of Decode for the
-// file; the caller decodes YAML itself.
+// Servers returns the servers in a client's configuration, in the order of the file. doc is the
+// result of Decode for the file; the caller decodes YAML itself. A server that mcpc cannot use has
+// a Problem.
 func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 	c = c.ForProject(folder)
 	top, _ := jsonraw.Object(doc)
@@ -87,7 +88,7 @@ func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 		entry, err := jsonraw.Object(m.Value)
 		if inner, ok := entry.Get("config"); ok && s.Client.Name == "goose" { // the form of older versions
 			inherited, _ := jsonraw.Object(inner)
-			entry = append(slices.Clone(entry), inherited...)
+			entry = append(slices.Clone(entry), inherited...) // Get prefers the members of entry
 		}
 		s.readEntry(entry)
 		if err != nil {
@@ -120,7 +121,8 @@ func firstText(m jsonraw.Members, names ...string) string {
 	return s
 }
 
-// isDisabledByGemini reports whether Gemini CLI excludes a server, or allows others only.
+// isDisabledByGemini reports whether the member mcp of Gemini CLI's settings excludes a server, or
+// allows others only. Other programs have no such member.
 func isDisabledByGemini(top jsonraw.Members, name string) bool {
 	mcp, _ := jsonraw.Object(firstValue(top, "mcp"))
 	excluded, _ := parseStrings(firstValue(mcp, "excluded"))
@@ -160,7 +162,8 @@ func parseStrings(raw json.RawMessage) (all []string, ok bool) {
 	return all, true
 }
 
-// readEntry reads the members of a server's entry.
+// readEntry reads the members of a server's entry. An entry may have members for two transports:
+// only the members for its own are kept.
 func (s *Server) readEntry(m jsonraw.Members) {
 	s.Disabled = string(firstValue(m, "disabled")) == "true" || string(firstValue(m, "enabled")) == "false"
 	s.readCommand(m)
@@ -204,9 +207,9 @@ func (s *Server) readCommand(m jsonraw.Members) {
 	environment := firstValue(m, "env", "envs", "environment")
 	argv, isList := parseStrings(raw)
 	switch {
-	case isText:
+	case isText: // the program alone
 		s.Command = append([]string{program}, args...)
-	case isList && raw != nil:
+	case isList && raw != nil: // the program with its arguments
 		s.Command = append(argv, args...)
 	case raw != nil: // the form of older versions of Zed
 		inner, _ := jsonraw.Object(raw)
@@ -259,7 +262,8 @@ func (s *Server) transport(m jsonraw.Members) Transport {
 	if len(s.Command) > 0 || s.URL == "" {
 		return Stdio
 	}
-	if firstText(m, "httpUrl") == "" && s.Client.bareURL != "" {
+	isHTTPURL := firstText(m, "httpUrl") != "" // Gemini CLI has two members: httpUrl, and url for SSE
+	if !isHTTPURL && s.Client.bareURL != "" {
 		return s.Client.bareURL
 	}
 	return HTTP

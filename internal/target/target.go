@@ -135,13 +135,14 @@ func Parse(in Input) (Target, error) {
 }
 
 // parseText parses one TARGET: the built-in demo server, else a session, else a name in a
-// configuration, else a URL.
+// configuration, else a URL. It looks up names before URLs, because the names in configurations may
+// contain any characters.
 func parseText(text string, source Source, in Input) (Target, error) {
 	sessions := in.Sessions
 	var known []string
 	hasScheme := strings.Contains(text, "://")
-	isOther := text == demoName || hasScheme || slices.Contains(sessions, text)
-	if !isOther && in.Known != nil { // reading all configurations takes time
+	isNotConfigured := text == demoName || hasScheme || slices.Contains(sessions, text)
+	if !isNotConfigured && in.Known != nil { // reading all configurations takes time
 		known = in.Known()
 	}
 	client, _, hasPrefix := strings.Cut(text, ":")
@@ -160,7 +161,7 @@ func parseText(text string, source Source, in Input) (Target, error) {
 		return Target{Kind: Session, Name: text, Source: source}, nil
 	case slices.Contains(known, text):
 		return Target{Kind: Known, Name: text, Source: source}, nil
-	case hasPrefix && isClient:
+	case hasPrefix && isClient: // such as cursor:NAME, and the client has no such server
 		return Target{}, newUnknownError(text, source, slices.Concat(sessions, known))
 	case strings.ContainsAny(text, " \t\n") && !hasScheme:
 		// The error does not quote the text: a command line may have a secret.

@@ -28,7 +28,7 @@ func parseURL(text string) (string, *Error) {
 	}
 	authority := rest
 	tail := ""
-	if i := strings.IndexAny(rest, "/?#\\"); i >= 0 {
+	if i := strings.IndexAny(rest, "/?#\\"); i >= 0 { // browsers read \ as /, so it ends the host too
 		authority = rest[:i]
 		tail = rest[i:]
 	}
@@ -68,7 +68,8 @@ func checkCharacters(text string) *Error {
 	return nil
 }
 
-// cutScheme returns "http" or "https" and the text after "//".
+// cutScheme returns "http" or "https" and the text after "//". For any other text its error says
+// what to type.
 func cutScheme(text string) (scheme, rest string, err *Error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	lower := strings.ToLower(scheme)

@@ -29,7 +29,9 @@ func (e *VariableError) Error() string {
 	return e.Variable + " has no value here"
 }
 
-// Resolved returns the server with the values of its variables.
+// Resolved returns the server with the values of its variables, and with absolute paths: a relative
+// one is below the server's folder. The error is that of the first variable without a value, which
+// becomes "".
 func (s Server) Resolved(l Lookup) (Server, error) {
 	var failed error
 	resolve := func(text string) string {
@@ -67,6 +69,7 @@ func (s Server) Resolved(l Lookup) (Server, error) {
 // Variables returns the names of the environment variables that the server uses, and input:ID for
 // each of its inputs, sorted.
 func (s Server) Variables() (names []string) {
+	// Each variable gets an empty value, because only its name is wanted.
 	_, _ = s.Resolved(Lookup{
 		Env:   func(name string) (string, bool) { names = append(names, name); return "", true },
 		Input: func(in ClientInput) (string, error) { names = append(names, "input:"+in.ID); return "", nil },
@@ -124,8 +127,8 @@ func (s Server) editorValue(v variable, l Lookup) (string, error) {
 	return "", &VariableError{Variable: v.text}
 }
 
-// eachVariable replaces each variable in text by the result of valueOf. It returns the first error
-// of valueOf.
+// eachVariable replaces each variable in text by the result of valueOf. The client decides which
+// forms are variables; it keeps any other "$". It returns the first error of valueOf.
 func (s Server) eachVariable(text string, valueOf func(variable) (string, error)) (string, error) {
 	var b strings.Builder
 	var failed error
@@ -146,7 +149,8 @@ func (s Server) eachVariable(text string, valueOf func(variable) (string, error)
 		end := strings.IndexByte(text, '}')
 		isKnownForm := !s.Client.onlyInputs || strings.HasPrefix(text, "${input:")
 		inBraces := strings.HasPrefix(text, "${") && end > len("${") && isKnownForm
-		nameEnd := len(text) - len(strings.TrimLeft(text[1:], variableCharacters)) // of a name without braces
+		nameEnd := len(text) - len(strings.TrimLeft(text[1:], variableCharacters)) // the end of a name without braces
+		// The text begins with the "$".
 		switch {
 		case inBraces:
 			replace(parseVariable(text[len("${"):end], text[:end+1]))
@@ -173,7 +177,10 @@ func parseVariable(inner, text string) variable {
 	v.fallback = fallback
 	v.hasFallback = hasFallback
 	words := []string{"workspaceFolder", "workspaceRoot", "cwd", "workspaceFolderBasename", "userHome", "pathSeparator"}
-	if isVariableName(name) && (strings.HasPrefix(inner, "env:") || !slices.Contains(words, name)) {
+	// An editor's variable looks like one of the environment: env: before a name makes it the
+	// latter.
+	isFromEnvironment := strings.HasPrefix(inner, "env:") || !slices.Contains(words, name)
+	if isVariableName(name) && isFromEnvironment {
 		v.env = name
 	} else {
 		v.word = inner
