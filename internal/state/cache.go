@@ -36,7 +36,7 @@ type Verdict struct {
 func (s *Store) Verdict(key string) (Verdict, bool) {
 	var v Verdict
 	raw, err := s.dir.read(filepath.Join(negotiatedName, hashed(key)), maxNegotiatedSize)
-	if err != nil || json.Unmarshal(raw, &v) != nil || v.Revision == "" {
+	if err != nil || json.Unmarshal(raw, &v) != nil || v.Revision == "" { // raw is nil if there is no file
 		return Verdict{}, false
 	}
 	return v, true
@@ -58,7 +58,8 @@ func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 const maxCacheSize = 64 << 20
 
 // prune deletes the oldest files of a directory until it has at most maxFiles files and maxBytes
-// bytes. It keeps the newest file, and ignores errors: files that remain do no harm.
+// bytes. It keeps the newest file even if that is larger, and ignores errors: files that remain do
+// no harm.
 func prune(dir string, maxFiles int, maxBytes int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

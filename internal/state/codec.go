@@ -79,7 +79,8 @@ func validKey(key string) bool {
 		strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// setExtras sets the unknown members of st from raw, which decode accepted. Only writers need them.
+// setExtras sets the members of st and its sessions that this mcpc does not know, from raw, which
+// decode accepted. Writers need them, to write them again.
 func setExtras(raw []byte, st *State) error {
 	var top members
 	if err := json.Unmarshal(raw, &top); err != nil {
@@ -143,7 +144,7 @@ func encodeWith(v any, extra members) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(raw) > 1 {
+		if len(raw) > 1 { // not only the "{"
 			raw = append(raw, ',')
 		}
 		raw = append(append(append(raw, quotedName...), ':'), extra[name]...)

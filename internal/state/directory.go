@@ -24,7 +24,8 @@ func (d *directory) file(elem ...string) string {
 	return filepath.Join(append([]string{d.path}, elem...)...)
 }
 
-// read returns a file of at most limit bytes, or nil if it does not exist.
+// read returns a file of at most limit bytes. It returns nil without an error if the file or the
+// directory does not exist.
 func (d *directory) read(name string, limit int64) ([]byte, error) {
 	err := checkDir(d.path)
 	var raw []byte

@@ -51,10 +51,11 @@ func makeDir(dir string) error {
 		_ = os.Chmod(dir, 0o700) // the umask may have removed permissions
 		return checkDir(dir)
 	}
-	if IsReason(err, Unsafe) && emptyDirOfOurs(dir) && os.Chmod(dir, 0o700) == nil {
-		return checkDir(dir)
+	isMadeForState := IsReason(err, Unsafe) && emptyDirOfOurs(dir) // such as by mkdir with a usual umask
+	if !isMadeForState || os.Chmod(dir, 0o700) != nil {
+		return err
 	}
-	return err
+	return checkDir(dir)
 }
 
 // emptyDirOfOurs reports whether dir is an empty directory of this user.
@@ -68,7 +69,7 @@ func emptyDirOfOurs(dir string) bool {
 }
 
 // makeSubdir creates a directory inside the state directory, or checks that an existing one belongs
-// to this user.
+// to this user and sets its mode.
 func makeSubdir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return &Error{Reason: Unwritable, Path: dir, Err: err}
@@ -80,7 +81,8 @@ func makeSubdir(dir string) error {
 	if !fi.IsDir() || !ownedByUs(fi) {
 		return unsafePath(dir, "it is not a directory of yours", "")
 	}
-	if fi.Mode().Perm()&0o700 != 0o700 || openToOthers(fi) {
+	lacksPermission := fi.Mode().Perm()&0o700 != 0o700 // because of the umask
+	if lacksPermission || openToOthers(fi) {
 		_ = os.Chmod(dir, 0o700)
 	}
 	return nil

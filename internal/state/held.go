@@ -32,15 +32,16 @@ const (
 // minus the suffix of its name while it is created.
 const maxSocket = 103 - len(".new")
 
-// Socket returns the path for a socket of a kind, in a directory that only the user can access: in
-// the state directory, or elsewhere if that path is too long.
+// Socket returns the path for a socket of a kind, in a directory that only the user can access,
+// which it creates. That is in the state directory, or elsewhere if that path is too long for a
+// socket.
 func (s *Store) Socket(kind, name string) (string, error) {
 	for _, dir := range s.SocketDirs(kind) {
 		path := filepath.Join(dir, name+".sock")
 		if len(path) > maxSocket {
 			continue
 		}
-		if filepath.Dir(dir) == s.dir.path { // the parent must exist, too
+		if filepath.Dir(dir) == s.dir.path { // makeSubdir creates no parent
 			if err := makeDir(s.dir.path); err != nil {
 				return "", err
 			}

@@ -31,9 +31,9 @@ const (
 	idDigits = 19
 )
 
-// Reserve reserves n request ids of a stored session: first to first+n-1. No other call in any
-// process gets one of them. An error with reason [Gone] means that the session was closed and a new
-// one must be opened.
+// Reserve reserves n request ids of a stored session, first to first+n-1, and returns first. No
+// other call in any process gets one of them. An error with reason [Gone] means that the session
+// was closed and a new one must be opened.
 func (s *Store) Reserve(ctx context.Context, sess Session, n int) (first int64, err error) {
 	if n < 0 || n > maxReserved {
 		return 0, fmt.Errorf("reserving %d request ids: not between 0 and %d", n, maxReserved)
@@ -94,8 +94,8 @@ func createCounters(dir string, before, after map[string]int64) error {
 	return nil
 }
 
-// createCounter creates the counter of a session. It keeps an existing counter, so that the ids of a
-// session that is stored again continue.
+// createCounter creates the counter of a session, whose first id is first, or 1 if first is 0. It
+// keeps an existing counter, so that the ids of a session that is stored again continue.
 func createCounter(dir, key string, first int64) error {
 	if !validKey(key) {
 		return fmt.Errorf("storing a session: its key is not from Put")
@@ -111,7 +111,7 @@ func createCounter(dir, key string, first int64) error {
 		return &Error{Reason: Unwritable, Path: dir, Err: err}
 	}
 	defer f.Close()
-	first = min(max(first, 1), maxID) // 0 is the value of a new session
+	first = min(max(first, 1), maxID)
 	if err := errors.Join(f.Chmod(0o600), writeCounter(f, first)); err != nil {
 		_ = os.Remove(f.Name())
 		return &Error{Reason: Unwritable, Path: f.Name(), Err: err}

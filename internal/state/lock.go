@@ -63,9 +63,9 @@ func (d *directory) lockFile(ctx context.Context, name string, wait time.Duratio
 	}
 }
 
-// acquire locks a file. It returns nil without an error if the context ends first. It waits in the
-// kernel, which serves waiting processes in order: with polling, some of many processes would wait
-// until they give up.
+// acquire locks a file, which it creates if necessary. It returns nil without an error if the
+// context ends first. It waits in the kernel, which serves waiting processes in order: with
+// polling, some of many processes would wait until they give up.
 func acquire(ctx context.Context, path string) (*flock.Flock, error) {
 	fl := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openSafely), flock.SetPermissions(0o600))
 	if ok, err := fl.TryLock(); ok || err != nil {
@@ -88,7 +88,7 @@ func acquire(ctx context.Context, path string) (*flock.Flock, error) {
 	}()
 	select {
 	case err := <-acquired:
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) { // deleted after TryLock: create it again
 			return acquire(ctx, path)
 		}
 		return fl, err
@@ -117,7 +117,7 @@ func sign(fl *flock.Flock) (isCurrent bool, err error) {
 		_ = os.Chmod(fl.Path(), 0o600)
 	}
 	f, err := openFile(fl.Path(), os.O_RDWR, Unwritable)
-	if os.IsNotExist(err) {
+	if os.IsNotExist(err) { // the lock file was deleted
 		return false, nil
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func sign(fl *flock.Flock) (isCurrent bool, err error) {
 	}
 	defer f.Close()
 	current, err := f.Stat()
-	if err != nil || !os.SameFile(lockedFile, current) {
+	if err != nil || !os.SameFile(lockedFile, current) { // another process has created a new one
 		return false, nil
 	}
 	if _, err := f.WriteAt(fmt.Appendf(nil, "%-*d\n", pidWidth, os.Getpid()), pidOffset); err != nil {

@@ -79,7 +79,7 @@ func (d *directory) readPins(name string) (file pinFile, err error) {
 }
 
 // Save stores a pin, replacing the pin of the same tool and revision. servers are the user's names
-// for the server. It ignores a definition that is too large.
+// for the server, by which DropPins finds its file. Save ignores a definition that is too large.
 func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 	if len(pin.Definition) > maxPinnedSize {
 		return nil
@@ -149,7 +149,7 @@ func DropPins(ctx context.Context, s *Store, servers []string) (n int, err error
 	for _, e := range entries {
 		file, err := s.dir.readPins(e.Name())
 		hasName := func(name string) bool { return slices.Contains(file.Servers, name) }
-		if err != nil || !slices.ContainsFunc(servers, hasName) {
+		if err != nil || !slices.ContainsFunc(servers, hasName) { // a damaged file stays: its names are unknown
 			continue
 		}
 		path := s.dir.file(pinsName, e.Name())

@@ -48,17 +48,19 @@ func (p *Private) Update(ctx context.Context, change func(old []byte) ([]byte, e
 	return p.dir.syncDir()
 }
 
-// Repair renames the file if it is damaged and returns the backup's path, else "".
-func (p *Private) Repair(ctx context.Context, damaged func(raw []byte) bool) (backup string, err error) {
+// Repair renames the file if isDamaged returns true for its contents, so that the next Update
+// writes a new one. It returns the backup's path, or "" if it renamed nothing.
+func (p *Private) Repair(ctx context.Context, isDamaged func(raw []byte) bool) (backup string, err error) {
 	unlock, err := p.dir.lock(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
 	raw, err := p.Read()
-	if err != nil || !damaged(raw) {
+	if err != nil || !isDamaged(raw) {
 		return "", err
 	}
+	// The backup has the file's secrets, so only the user may read it.
 	if err := os.Chmod(p.Path(), 0o600); err != nil {
 		return "", &Error{Reason: Unwritable, Path: p.Path(), Err: err}
 	}

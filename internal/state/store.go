@@ -107,7 +107,8 @@ func (s *Store) Update(ctx context.Context, change func(*State) error) error {
 	return s.dir.syncDir()
 }
 
-// Try returns the error that Update would return. It changes nothing.
+// Try returns the error that Update would return, except one of change. It changes nothing: it
+// creates the temporary file of an update and deletes it.
 func (s *Store) Try(ctx context.Context) error {
 	_, unlock, err := s.lockState(ctx)
 	defer unlock()
@@ -125,7 +126,8 @@ func (s *Store) Try(ctx context.Context) error {
 	return nil
 }
 
-// update does what Update does, without syncing the directory. It reports whether it wrote the file.
+// update changes the state as Update describes, but does not sync the directory. It reports whether
+// it wrote the file.
 func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bool, err error) {
 	st, unlock, err := s.lockState(ctx)
 	defer unlock()
@@ -174,9 +176,10 @@ func (s *Store) prepare(raw []byte, st *State) error {
 	return nil
 }
 
-// writeLocked replaces the file. A kill after any step leaves a valid directory: the counter of a
-// session is created before the session is stored, and deleted after the session is deleted. before
-// and after are the sessions' keys, see [State.keys].
+// writeLocked replaces state.json. before and after are the sessions' keys, see [State.keys]: it
+// creates the counters of new sessions and deletes the files of deleted ones. A kill after any step
+// leaves a valid directory, because a counter is created before its session is stored, and deleted
+// after it.
 func (s *Store) writeLocked(raw []byte, before, after map[string]int64) error {
 	err := createCounters(s.dir.file(idsName), before, after)
 	if err == nil {
@@ -218,6 +221,7 @@ func (s *Store) Repair(ctx context.Context) (backup string, err error) {
 	if err != nil {
 		return backup, err
 	}
+	// Without keys no counter is deleted: the user may restore the sessions from the backup.
 	if err := s.writeLocked(fresh, nil, nil); err != nil {
 		return backup, err
 	}

@@ -51,7 +51,8 @@ func (st *State) Tasks(now time.Time) []Task {
 	return slices.DeleteFunc(slices.Clone(st.tasks), func(t Task) bool { return t.Over(now) })
 }
 
-// PutTask stores a task, replacing an earlier version of it, and deletes expired tasks.
+// PutTask stores a task, replacing an earlier version of it, and deletes expired tasks. If there
+// are more than maxTasks, it deletes the oldest ended ones, else the oldest.
 func (st *State) PutTask(task Task, now time.Time) {
 	if i := slices.IndexFunc(st.tasks, task.same); i >= 0 {
 		st.tasks[i] = task
@@ -60,8 +61,8 @@ func (st *State) PutTask(task Task, now time.Time) {
 	}
 	st.tasks = st.Tasks(now)
 	for len(st.tasks) > maxTasks {
-		first := max(0, slices.IndexFunc(st.tasks, func(t Task) bool { return t.Ended }))
-		st.tasks = slices.Delete(st.tasks, first, first+1)
+		victim := max(0, slices.IndexFunc(st.tasks, func(t Task) bool { return t.Ended }))
+		st.tasks = slices.Delete(st.tasks, victim, victim+1)
 	}
 }
 

@@ -103,9 +103,9 @@ func (s *Store) SaveEntries(ctx context.Context, key string, list ToolList, entr
 	return s.dir.saveCached(ctx, toolsName, key, maxToolFiles, head, entries, fmt.Appendf(nil, "end %08x\n", sum))
 }
 
-// Tools returns a stored list, or nil if there is none. It omits tools that share a name. With an
-// error the stored list cannot be used; a caller continues as if there were none, and SaveTools
-// replaces it.
+// Tools returns a stored list, or nil if there is none. It omits tools that share a name, because a
+// call by that name would be ambiguous. With an error the stored list cannot be used; a caller
+// continues as if there were none, and SaveTools replaces it.
 func (s *Store) Tools(key string) (*ToolList, error) {
 	list, err := s.readTools(key, func(string) bool { return true })
 	if err != nil || list == nil {
@@ -172,7 +172,8 @@ func (s *Store) readTools(key string, wanted func(name string) bool) (*ToolList,
 // errTools means that SaveTools did not write the file, or that the file has another version.
 var errTools = errors.New("it is not a whole tool list")
 
-// decodeTools parses a list's file of size bytes and returns the wanted tools.
+// decodeTools parses a list's file of size bytes and returns the wanted tools. It returns errTools
+// if the file is incomplete, damaged or of another format.
 func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolList, error) {
 	buffered := bufio.NewReaderSize(r, 32<<10)
 	var head toolsHead
@@ -198,7 +199,8 @@ func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolL
 		}
 		n, lengthErr := strconv.ParseInt(string(length), 10, 64)
 		name, nameErr := strconv.Unquote(string(quotedName))
-		if lengthErr != nil || nameErr != nil || n < 0 || n >= size {
+		isInFile := n >= 0 && n < size // else a damaged length could allocate too much
+		if lengthErr != nil || nameErr != nil || !isInFile {
 			return nil, errTools
 		}
 		raw = slices.Grow(raw[:0], int(n)+1)[:n+1] // with the line feed

@@ -47,7 +47,7 @@ func (t Trusts) All() ([]Trust, error) {
 	return t.decode(raw)
 }
 
-// decode parses the file's contents.
+// decode parses the file's contents. nil, the contents of a missing file, is an empty list.
 func (t Trusts) decode(raw []byte) ([]Trust, error) {
 	var doc struct {
 		Trusted []Trust `json:"trusted"`
