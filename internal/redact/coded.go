@@ -18,13 +18,14 @@ const (
 // eachCoded decodes each run of base64 or hexadecimal digits in raw that contains text. It calls
 // found with the decoded text, and with origin, which maps a range of the text to a range of raw.
 func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (int, int))) {
-	done := 0
+	done := 0 // the end of the last run
+	// A run has a byte at every minRun bytes, so only these are looked at until one is a digit.
 	for i := minRun - 1; i < len(raw); {
-		if base64Values[raw[i]] == 255 {
+		if base64Values[raw[i]] == noDigit {
 			i += minRun
 			continue
 		}
-		from := i
+		from := i // at most minRun bytes back, the run begins here
 		for from > done && from > i-minRun && base64Values[raw[from-1]] < 64 {
 			from--
 		}
@@ -32,7 +33,7 @@ func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (in
 			i += minRun // the run continues binary data before it
 			continue
 		}
-		to := i
+		to := i // first only as far as is needed to see whether the run is long enough
 		for to < len(raw) && to < from+minRun && base64Values[raw[to]] < 64 {
 			to++
 		}
@@ -44,7 +45,7 @@ func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (in
 			to++
 		}
 		skip, width := findText(raw[from:to])
-		if width == 0 {
+		if width == 0 { // no text begins in the first maxBlob bytes
 			done = blobEnd(raw, i)
 			i = max(i, done-1) + minRun
 			continue
@@ -53,10 +54,10 @@ func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (in
 		for to < len(raw) && base64Values[raw[to]] < 64 {
 			to++
 		}
-		begin := from
+		begin := from // captured instead of from and to, so that only runs with text cost an allocation
 		end := to
-		found(appendDecoded(nil, raw[from:to], width), func(from, to int) (int, int) {
-			return begin + from*8/width, min(begin+(to*8+width-1)/width, end)
+		found(appendDecoded(nil, raw[from:to], width), func(textFrom, textTo int) (int, int) {
+			return begin + textFrom*8/width, min(begin+(textTo*8+width-1)/width, end)
 		})
 		done = to
 		i = to + minRun
@@ -66,10 +67,10 @@ func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (in
 // blobEnd returns the end of the base64 run around offset if the run is binary data longer than
 // maxBlob bytes, else offset.
 func blobEnd(raw []byte, offset int) int {
-	if offset+maxBlob >= len(raw) || base64Values[raw[offset+maxBlob]] == 255 {
+	if offset+maxBlob >= len(raw) || base64Values[raw[offset+maxBlob]] == noDigit {
 		return offset
 	}
-	for offset < len(raw) && base64Values[raw[offset]] != 255 {
+	for offset < len(raw) && base64Values[raw[offset]] != noDigit {
 		offset++
 	}
 	return offset
@@ -81,13 +82,14 @@ func blobEnd(raw []byte, offset int) int {
 func findText(run []byte) (offset, width int) {
 	for ; offset+minRun <= len(run); offset++ {
 		if isTextAt(run[offset:], 4) {
+			// The digits before it may be bytes of the text that were not checked.
 			for offset > 1 && hexValues[run[offset-1]] < 16 && hexValues[run[offset-2]] < 16 {
 				offset -= 2
 			}
 			return offset, 4
 		}
 		if isTextAt(run[offset:], 6) {
-			return offset % 4, 6
+			return offset % 4, 6 // the first group of four characters in step with the text
 		}
 	}
 	return 0, 0
@@ -99,7 +101,8 @@ func isTextAt(run []byte, width int) bool {
 	var room [minRun]byte
 	for _, n := range []int{4, minRun} { // the first bytes rule out most runs
 		text := appendDecoded(room[:0], run[:n], width)
-		if len(text) < n*width/8 || !isText(text[:min(len(text), beginsWithin)]) {
+		hasOtherCharacters := len(text) < n*width/8
+		if hasOtherCharacters || !isText(text[:min(len(text), beginsWithin)]) {
 			return false
 		}
 	}
@@ -128,18 +131,18 @@ func appendDecoded(text, run []byte, width int) []byte {
 	if width == 4 {
 		values = &hexValues
 	}
-	var bits, n uint
+	var bits, count uint // the bits that are no complete byte yet, and their number
 	for _, c := range run {
 		v := values[c]
-		if v == 255 {
+		if v == noDigit {
 			break
 		}
 		bits = bits<<width | uint(v)
-		n += uint(width)
-		if n >= 8 {
-			n -= 8
-			text = append(text, byte(bits>>n))
-			bits &= 1<<n - 1
+		count += uint(width)
+		if count >= 8 {
+			count -= 8
+			text = append(text, byte(bits>>count))
+			bits &= 1<<count - 1
 		}
 	}
 	return text

@@ -50,7 +50,7 @@ func decode(raw []byte, kinds class) (v decodedView, ok bool) {
 		v.copy(done, i)
 		text, size := appendUnescaped(v.text, raw, i)
 		done = i + size
-		if size == 0 {
+		if size == 0 { // not an escape: the byte is copied with those after it
 			i++
 			continue
 		}
@@ -64,7 +64,8 @@ func decode(raw []byte, kinds class) (v decodedView, ok bool) {
 	return v, ok
 }
 
-// copy appends raw[from:to] without decoding, and adds marks.
+// copy appends raw[from:to] without decoding. It adds a mark wherever markEvery bytes of text or
+// more follow the last one.
 func (v *decodedView) copy(from, to int) {
 	last := 0
 	if n := len(v.marks); n > 0 {
@@ -84,10 +85,11 @@ func (v *decodedView) copy(from, to int) {
 	}
 }
 
-// origin returns the range of raw from which text[from:to] was decoded.
+// origin returns the range of raw from which text[from:to] was decoded. It decodes raw again, from
+// the last mark before the range.
 func (v *decodedView) origin(from, to int) (rawFrom, rawTo int) {
 	next := sort.Search(len(v.marks), func(i int) bool { return v.marks[i].at > from })
-	var m viewMark
+	var m viewMark // without a mark the beginning
 	if next > 0 {
 		m = v.marks[next-1]
 	}
@@ -113,7 +115,7 @@ func (v *decodedView) origin(from, to int) (rawFrom, rawTo int) {
 		}
 		i += size
 	}
-	return max(rawFrom, 0), len(v.raw)
+	return max(rawFrom, 0), len(v.raw) // the range reaches to the end of the text
 }
 
 // appendUnescaped decodes the escape at raw[offset:] and appends the result to text. size is the length
@@ -154,7 +156,7 @@ func isWrapped(text []byte) bool {
 		return false
 	}
 	for i := len(text) - 1; i >= len(text)-wrappedLine; i-- {
-		if base64Values[text[i]] == 255 {
+		if base64Values[text[i]] == noDigit {
 			return false
 		}
 	}
@@ -213,7 +215,7 @@ func appendCodePoint(text, raw []byte) (_ []byte, size int) {
 		if raw[i] == '}' && i > len(`\u{`) {
 			return utf8.AppendRune(text, r), i + 1
 		}
-		if digit == 255 {
+		if digit == noDigit {
 			return text, 0
 		}
 		r = r<<4 | rune(digit)
@@ -244,7 +246,7 @@ func (k *valueIndex) hasEscapes(raw []byte) bool {
 		switch {
 		case c == 'u' && i+1 < len(raw) && raw[i+1] == '{',
 			'0' <= c && c <= '3' && i+2 < len(raw) && isOctal(raw[i+1]) && isOctal(raw[i+2]):
-			return true
+			return true // \u{…} and \ooo are not of JSON, and so rare that they may always be decoded
 		case c == 'u':
 			if r, ok := jsonraw.EscapedRune(raw[i-1:]); ok && (r < utf8.RuneSelf || k.hasNonASCII) {
 				return true

@@ -28,7 +28,8 @@ const (
 	FoundKey   FoundKind = "key"
 )
 
-// Find returns the ranges that Bytes would hide, sorted and without overlap.
+// Find returns the ranges that Bytes would hide, sorted and without overlap. It learns values as
+// Bytes does.
 func (s *Secrets) Find(raw []byte) []Found {
 	var all []Found
 	addKnown := func(learn bool) {
@@ -37,7 +38,8 @@ func (s *Secrets) Find(raw []byte) []Found {
 			all = append(all, Found{p.begin, p.end, p.kind, p.secret})
 		}
 	}
-	addKnown(false)
+	const learnNamed = true
+	addKnown(!learnNamed)
 	for _, rule := range byForm {
 		e := rule.hide(raw, s.Variables)
 		s.learnEdit(e)
@@ -45,19 +47,19 @@ func (s *Secrets) Find(raw []byte) []Found {
 			all = append(all, Found{From: place[0], To: place[1], Kind: rule.kind})
 		}
 	}
-	addKnown(true) // values learned from their names may occur elsewhere, too
+	addKnown(learnNamed) // values learned from their names may occur elsewhere, too
 	return mergeFinds(all)
 }
 
-// mergeFinds merges overlapping finds and sorts them by position. A merged find has the kind and the
-// secret of the find that comes first in each.
+// mergeFinds merges overlapping finds and sorts them by position. A merged find has the kind and
+// the secret of the one that is first in each, because each begins with the surest finds.
 func mergeFinds(each []Found) (all []Found) {
 	order := make([]int, len(each))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(each[a].From, each[b].From) })
-	first := 0
+	first := 0 // the index in each of the find whose kind the last merged one has
 	for _, i := range order {
 		last := len(all) - 1
 		if last < 0 || each[i].From >= all[last].To {

@@ -100,6 +100,7 @@ const (
 // secret. If a part of a path has at least minRandom bytes, eachRun calls found for such parts
 // instead of the whole path.
 func eachRun(raw []byte, found func(from, to int)) {
+	// Every run of minNamed bytes has one of these places.
 	for i := minNamed - 1; i < len(raw); i += minNamed {
 		if !isRunByte(raw[i]) {
 			continue
@@ -116,8 +117,8 @@ func eachRun(raw []byte, found func(from, to int)) {
 		if to-from < minNamed || to-from > maxRandom || isEscapeBefore(raw, from) {
 			continue
 		}
-		beginsRun := func(begin string) bool { return bytes.HasPrefix(raw[from:to], []byte(begin)) }
-		if slices.ContainsFunc(openRuns, beginsRun) {
+		isOpenBegin := func(begin string) bool { return bytes.HasPrefix(raw[from:to], []byte(begin)) }
+		if slices.ContainsFunc(openRuns, isOpenBegin) {
 			continue
 		}
 		hasLongPart := false
@@ -217,7 +218,7 @@ func looksSecret(raw []byte, from, to int) bool {
 	if !isRandom(run) {
 		return false
 	}
-	name := strings.Map(lettersOnly, string(nameBefore(raw[max(0, from-80):from])))
+	name := strings.Map(lettersOnly, string(nameBefore(raw[max(0, from-80):from]))) // "" without a name
 	if len(run) < minRandom {
 		for _, part := range suspicious {
 			if strings.Contains(name, part) && !openMembers[name] && !openNames[name] {
@@ -255,6 +256,7 @@ func isRandom(run []byte) bool {
 			borders++
 		}
 	}
+	// A word with a number has one or two borders; identifiers of several words have "-" or "_".
 	if len(run) < minRandom {
 		return borders >= 2 && k.digit >= 2 && k.lower+k.upper >= 4
 	}

@@ -87,7 +87,8 @@ func (e *edit) write(p []byte) {
 	}
 }
 
-// hideNamed hides the values that follow a secret name and ":" or "=".
+// hideNamed hides the values that follow a secret name and ":" or "=", and the defaults of JSON
+// Schemas with such a name.
 func hideNamed(raw []byte, variables bool) edit {
 	e := edit{raw: raw}
 	colon := -1  // the next ":" from offset on
@@ -111,6 +112,7 @@ func hideNamed(raw []byte, variables bool) edit {
 		}
 		isDefault := defaults[offset]
 		name := wordBefore(raw[e.done : offset-1])
+		// In the URN of a grant or token type, "oauth:" looks like a secret name.
 		isOAuthURN := bytes.HasSuffix(raw[:offset], []byte("urn:ietf:params:oauth:"))
 		isNamed := isSecretMember(name) && !isOAuthURN
 		if !isNamed && !isDefault {
@@ -131,7 +133,8 @@ func hideNamed(raw []byte, variables bool) edit {
 		}
 		for _, v := range values {
 			secret := string(raw[v.from:v.to])
-			if isHidden(secret) || isDefault && len(secret) < minKnown {
+			isShortDefault := isDefault && len(secret) < minKnown // probably not a real secret
+			if isHidden(secret) || isShortDefault {
 				continue
 			}
 			isIdentifier := namesIdentifier(name) && isWord(joinedParts.Replace(secret))
@@ -342,7 +345,8 @@ func unquotedAt(raw []byte, offset int, isAssigned bool, quote string) []span {
 		return nil
 	}
 	if authSchemes[strings.ToLower(word)] && end < len(raw) && raw[end] == ' ' {
-		return unquotedAt(raw, end+1, true, "")
+		const isCredential = true // after the scheme any word is the secret
+		return unquotedAt(raw, end+1, isCredential, "")
 	}
 	if word == "" || word == "…" || word == "true" || word == "false" || word == "null" {
 		return nil
@@ -359,7 +363,8 @@ func unquotedAt(raw []byte, offset int, isAssigned bool, quote string) []span {
 }
 
 // valuesWithin returns the strings and numbers of the array or object at a place, except the names
-// of members. end is the place of its closing bracket, or the end of raw.
+// of members. quote is for the placeholders of numbers. end is the place of the closing bracket, or
+// the end of raw if it is missing.
 func valuesWithin(raw []byte, offset int, quote string) (values []span, end int) {
 	depth := 0
 	for i := offset; i < len(raw); i++ {
@@ -388,7 +393,8 @@ func valuesWithin(raw []byte, offset int, quote string) (values []span, end int)
 				values = append(values, asList(v)...)
 			}
 		case jsonraw.IsNumber(raw[i:i+1]) && !isNameByte(raw[i-1]):
-			found := unquotedAt(raw, i, false, quote)
+			const isAssigned = false
+			found := unquotedAt(raw, i, isAssigned, quote)
 			values = append(values, found...)
 			if len(found) > 0 {
 				i = found[0].to - 1
@@ -462,7 +468,7 @@ func hideURLs(raw []byte, _ bool) edit {
 		for to < len(raw) && classes[raw[to]]&urlEnd == 0 {
 			to++
 		}
-		if bytes.ContainsAny(raw[from:to], "@=") {
+		if bytes.ContainsAny(raw[from:to], "@=") { // else it has neither user information nor parameters
 			link := string(raw[from:to])
 			if safe := RedactURL(link); safe != link {
 				e.replace(from, to, safe)

@@ -43,7 +43,8 @@ func (s *Secrets) hideInBytes(raw []byte) (safe []byte, n int) {
 			return true
 		})
 	}
-	apply(s.hideKnown(safe, true))
+	const learnNamed = true
+	apply(s.hideKnown(safe, learnNamed))
 	before := valueCount(s)
 	for _, rule := range byForm {
 		e := rule.hide(safe, s != nil && s.Variables)
@@ -51,7 +52,7 @@ func (s *Secrets) hideInBytes(raw []byte) (safe []byte, n int) {
 		countHidden(s, rule.kind, apply(e.result()))
 	}
 	if valueCount(s) > before { // values learned above may occur elsewhere, too
-		apply(s.hideKnown(safe, false))
+		apply(s.hideKnown(safe, !learnNamed))
 	}
 	return safe, n
 }
@@ -98,15 +99,16 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 	return e.result()
 }
 
-// findSightings returns the places of known values in raw, sorted and without overlap. beyond reports
-// that a window took too much work: the whole window is then one sighting.
+// findSightings returns the places of known values in raw, sorted and without overlap. If learn is
+// set, it first learns the values of secret names in decoded text. beyond is set if a window took
+// too much work: the whole window is then one sighting.
 func (s *Secrets) findSightings(raw []byte, learn bool) (all []sighting, beyond bool) {
 	for from := 0; from < len(raw); {
 		to, end, _ := s.windowAt(raw, from)
 		l := searcher{secrets: s, learn: learn, budget: maxWork * (end - from + minWork)}
 		for _, p := range l.search(raw[from:end], maxLevels) {
 			p.begin += from
-			if p.begin < to {
+			if p.begin < to { // else the next window finds it
 				p.end += from
 				all = append(all, p)
 			}
@@ -115,7 +117,7 @@ func (s *Secrets) findSightings(raw []byte, learn bool) (all []sighting, beyond 
 			all = append(all, sighting{from, to, string(raw[from:to]), FoundKnown})
 			beyond = true
 		}
-		spool.Release(raw[from:to])
+		spool.Release(raw[from:to]) // raw may be a file that is mapped into memory
 		from = to
 	}
 	return mergeSightings(all), beyond
@@ -262,7 +264,7 @@ func escapeBefore(raw []byte, done, offset int) int {
 		if raw[from] != '\\' {
 			continue
 		}
-		first := from
+		first := from // the first of several backslashes: each second one is escaped by the one before
 		for first > done && raw[first-1] == '\\' {
 			first--
 		}
@@ -278,6 +280,7 @@ func escapeBefore(raw []byte, done, offset int) int {
 // returns the place itself if it is not in a number.
 func numberAround(raw []byte, from, to int) (int, int, string) {
 	isNumberByte := func(c byte) bool { return isDigit(c) || bytes.IndexByte([]byte("+-.eE"), c) >= 0 }
+	// Both searches also cross the place itself, so that all its bytes are checked.
 	begin := to
 	end := from
 	for begin > 0 && isNumberByte(raw[begin-1]) {

@@ -86,7 +86,8 @@ func eachToken(raw []byte, found func(from, to int) bool) {
 			continue
 		}
 		to := tokenEnd(raw, from+minToken)
-		if tokenStart := tokenStart(raw, from, to); tokenStart < to && !found(tokenStart, to) {
+		tokenFrom := tokenStart(raw, from, to)
+		if tokenFrom < to && !found(tokenFrom, to) {
 			return
 		}
 		from = to
@@ -96,6 +97,7 @@ func eachToken(raw []byte, found func(from, to int) bool) {
 // tokenStart returns the place in the run raw[from:to] where a token begins that ends with the run, or
 // to if there is no such token.
 func tokenStart(raw []byte, from, to int) int {
+	// After Bearer any run with a digit is a token, whatever its form.
 	isBearer := bytes.HasSuffix(raw[:from], []byte("Bearer ")) || bytes.HasSuffix(raw[:from], []byte("bearer "))
 	if isBearer && bytes.ContainsAny(raw[from:to], "0123456789") {
 		return from

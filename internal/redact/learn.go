@@ -16,7 +16,8 @@ func (s *Secrets) LearnField(f wire.Field) {
 	if s == nil {
 		return
 	}
-	if isURLField(f.Name) || RedactField(f).Value == f.Value {
+	isSecretField := !isURLField(f.Name) && RedactField(f).Value != f.Value
+	if !isSecretField {
 		s.LearnURL(f.Value)
 		return
 	}
@@ -33,7 +34,7 @@ func (s *Secrets) LearnField(f wire.Field) {
 		return
 	}
 	s.Learn(f.Value)
-	if scheme, rest, ok := strings.Cut(f.Value, " "); ok {
+	if scheme, rest, ok := strings.Cut(f.Value, " "); ok { // such as Bearer
 		s.Learn(strings.TrimSpace(rest))
 		s.Learn(basicSecrets(scheme, rest)...)
 	}
@@ -123,7 +124,7 @@ func isWord(value string) bool {
 			return false
 		}
 	}
-	return 5*vowels >= len(letters)
+	return 5*vowels >= len(letters) // at least one letter in five
 }
 
 // isUpper reports whether c is a capital ASCII letter.

@@ -26,7 +26,7 @@ type valueIndex struct {
 	quads, marks []uint64
 	// size is the total length of the values in bytes.
 	size int
-	// longest is the length of the longest plain text, letters are the bytes in plain texts. wide is
+	// longest is the length of the longest plain text, letters are the bytes in plain texts. hasNonASCII is
 	// set if a plain text has bytes beyond ASCII.
 	longest     int
 	letters     [256]bool
@@ -143,7 +143,7 @@ func (k *valueIndex) addPattern(text string, form spelling) {
 	last := form.length(text) - minKnown
 	best := 0
 	fewest := int32(-1)
-	for i := range maxPlaces {
+	for i := range maxPlaces { // evenly from the beginning to the end
 		place := last * i / (maxPlaces - 1)
 		mark, otherMark := form.marks(text, place)
 		n := 2 * k.marked[mark].count
@@ -302,7 +302,7 @@ func (form spelling) match(raw []byte, offset int, text string) (from, to int) {
 }
 
 // withShared returns the range of a base64 text with the characters that it shares with its
-// neighbours, and its padding.
+// neighbours, and its padding. offset is the place of its first complete character.
 func (form spelling) withShared(raw []byte, offset int, text string) (from, to int) {
 	from = offset
 	to = offset + form.length(text)
@@ -320,8 +320,8 @@ func (form spelling) withShared(raw []byte, offset int, text string) (from, to i
 	return from, to
 }
 
-// firstBit returns the bit of the text at which its first complete character begins. It is for
-// base64 only.
+// firstBit returns the bit of the text at which its first complete base64 character begins: the
+// bits before it share a character with the bytes before the text. It is for base64 only.
 func (form spelling) firstBit() int { return [...]int{0, 4, 2}[form-inBase64] }
 
 // sextet returns the six bits of text that begin at a bit, padded with zeros at the end of text.
@@ -340,12 +340,15 @@ var (
 	base64URLLetters = [64]byte([]byte(lettersAndDigits + "-_"))
 )
 
-// base64Values and hexValues have the value of each character, 255 for characters of neither
-// alphabet.
+// noDigit is the value of a character that is not in an alphabet.
+const noDigit = 255
+
+// base64Values and hexValues have the value of each character, or noDigit. base64Values has both
+// alphabets.
 var base64Values, hexValues = func() (base64, hex [256]byte) {
 	for i := range 256 {
-		base64[i] = 255
-		hex[i] = 255
+		base64[i] = noDigit
+		hex[i] = noDigit
 	}
 	for i := range byte(64) {
 		base64[base64Letters[i]] = i

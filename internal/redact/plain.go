@@ -18,7 +18,9 @@ func (s *Secrets) isPlain(raw []byte) bool {
 	}
 	for from := 0; from < len(raw); {
 		to, end, isSeparated := s.windowAt(raw, from)
-		if !isSeparated || !isPlainWindow(s, raw[from:end], end < len(raw)) {
+		isContinued := end < len(raw)
+		// Without a separator, a name or a token could continue in the next window unseen.
+		if !isSeparated || !isPlainWindow(s, raw[from:end], isContinued) {
 			return false
 		}
 		if to < len(raw) {
@@ -29,7 +31,8 @@ func (s *Secrets) isPlain(raw []byte) bool {
 	return true
 }
 
-// isPlainWindow implements isPlain for a window. isContinued is set if more text follows the window.
+// isPlainWindow reports whether Bytes certainly hides nothing in a window and learns nothing from
+// it. isContinued is set if more text follows the window.
 func isPlainWindow(s *Secrets, raw []byte, isContinued bool) bool {
 	colon := -1  // the next ":" from offset on
 	equals := -1 // the next "="
@@ -44,7 +47,8 @@ func isPlainWindow(s *Secrets, raw []byte, isContinued bool) bool {
 		if i == len(raw) {
 			break
 		}
-		if isNamedSecret(raw[:i]) || i == colon && beginsURL(raw, i, isContinued) {
+		isURL := i == colon && beginsURL(raw, i, isContinued)
+		if isURL || isNamedSecret(raw[:i]) {
 			return false
 		}
 		offset = i + 1

@@ -95,8 +95,9 @@ func keyStart(before []byte, done int) (place int, ok bool) {
 	return dashes, dashesEnd-dashes >= 4
 }
 
-// keyEnd returns the place where a key ends. offset is the place after the word PRIVATE in the key's
-// first line. It returns 0 if the text is not a key.
+// keyEnd returns the place where a key ends: after its last line, at the quote that ends the string
+// with it, or maxKey bytes on. offset is the place after the word PRIVATE in the key's first line.
+// It returns 0 if the text is not a key.
 func keyEnd(raw []byte, offset int) int {
 	line := raw[offset:min(len(raw), offset+maxKeyName)]
 	dashes := bytes.Index(line, []byte("----"))
@@ -104,6 +105,7 @@ func keyEnd(raw []byte, offset int) int {
 		return 0
 	}
 	label := strings.ReplaceAll(strings.TrimRight(string(line[:dashes]), " +"), "+", " ") // a form has + for a space
+	// OpenPGP has KEY BLOCK.
 	if label != " KEY" && label != " KEY BLOCK" {
 		return 0
 	}
@@ -114,7 +116,7 @@ func keyEnd(raw []byte, offset int) int {
 	rest := raw[body:min(len(raw), body+maxKey)]
 	rest = rest[:nextKey(rest)]
 	size := len(rest)
-	if quote := bytes.IndexAny(rest, `"'`); quote >= 0 {
+	if quote := bytes.IndexAny(rest, `"'`); quote >= 0 { // the key was cut, or the string ends after it
 		size = len(bytes.TrimRight(rest[:quote], `\`))
 	}
 	if end := bytes.Index(rest, []byte("-END")); end >= 0 && end < size {
@@ -127,6 +129,7 @@ func keyEnd(raw []byte, offset int) int {
 		}
 		size = after
 	}
+	// Without base64 it is a text about keys.
 	if !bytes.Contains(rest[:size], []byte("ENCRYPTED")) && !hasKeyLine(rest[:size]) {
 		return 0
 	}
@@ -158,7 +161,7 @@ const keyLineLength = 64
 
 // keyLines returns the full base64 lines of a key in its usual form. They may be sent one by one.
 func keyLines(key string) (lines []string) {
-	isOther := func(c rune) bool { return c > 127 || c == '-' || c == '_' || base64Values[c] == 255 }
+	isOther := func(c rune) bool { return c > 127 || c == '-' || c == '_' || base64Values[c] == noDigit }
 	for _, run := range strings.FieldsFunc(key, isOther) {
 		for len(run) >= keyLineLength {
 			lines = append(lines, run[:keyLineLength])

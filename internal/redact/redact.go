@@ -86,8 +86,9 @@ func RedactCommand(argv []string) []string {
 func isTextWord(word string) bool {
 	head, rest, _ := strings.Cut(word, ":")
 	head, _, _ = strings.Cut(head, "//")
-	return strings.ContainsAny(head, "{["+jsonraw.WhiteSpace) ||
-		rest != "" && strings.ContainsAny(rest[:1], "="+jsonraw.WhiteSpace)
+	beginsText := strings.ContainsAny(head, "{["+jsonraw.WhiteSpace)
+	continuesAsText := rest != "" && strings.ContainsAny(rest[:1], "="+jsonraw.WhiteSpace)
+	return beginsText || continuesAsText
 }
 
 // secretWord returns the secret in a word of a command, and the part of the word before it.
@@ -176,7 +177,7 @@ func redactURL(raw string, levels int) string {
 	if levels == 0 || !strings.ContainsAny(raw, "@=") {
 		return raw
 	}
-	start := 0
+	start := 0 // where the user information would begin
 	if offset := strings.Index(raw, "//"); offset >= 0 && !strings.ContainsAny(raw[:offset], paramBegins+"@") {
 		start = offset + len("//")
 	}
@@ -213,11 +214,12 @@ func isHTTP(scheme string) bool {
 	return false
 }
 
-// redactBroken implements redactURL for a URL that url.Parse rejects, often because of an invalid
-// character in its password. Only the last "@" then shows where the user information ends.
+// redactBroken redacts a URL that url.Parse rejects, often because of an invalid character in its
+// password. start is where its user information begins. Only the last "@" then shows where that
+// ends.
 func redactBroken(raw string, start, levels int) string {
 	safe := redactParams(raw, levels)
-	if strings.Count(safe, "@") < strings.Count(raw, "@") {
+	if strings.Count(safe, "@") < strings.Count(raw, "@") { // the last "@" was in a parameter's value
 		return raw[:start] + userMark
 	}
 	if offset := strings.LastIndexByte(safe, '@'); offset >= start {
@@ -251,13 +253,13 @@ func redactParams(raw string, levels int) string {
 	}
 }
 
-// redactParam returns the value at the start of rest, and the value without its secrets. name is
-// the parameter's name with its "=".
+// redactParam returns the value at the start of rest as it is, and without its secrets. name is the
+// parameter's name with its "=".
 func redactParam(name, rest string, levels int) (value, safe string) {
 	if isSecretName(unescaped(name)) {
 		value, _, _ = strings.Cut(rest, "&")
 		text := unescaped(value)
-		if hide(text) == text {
+		if hide(text) == text { // empty, or a placeholder already
 			return value, value
 		}
 		return value, placeholderInURL(Redacted(text))
@@ -347,7 +349,7 @@ func replaceRanges(raw []byte, places [][]int, replacement func(mark string) str
 	return append(b, raw[done:]...)
 }
 
-// HashesIn returns the hashes of the placeholders in a text, in order.
+// HashesIn returns the four hexadecimal digits in each of the placeholders in a text, in order.
 func HashesIn(text string) (all []string) {
 	for _, place := range HiddenIn(text) {
 		_, hash, ok := strings.Cut(text[place[0]:place[1]], "sha256")

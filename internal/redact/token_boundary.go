@@ -36,7 +36,7 @@ func beginsWord(raw []byte, offset int) bool {
 
 // areHex reports whether all digits are hexadecimal.
 func areHex(digits []byte) bool {
-	return !slices.ContainsFunc(digits, func(c byte) bool { return hexValues[c] == 255 })
+	return !slices.ContainsFunc(digits, func(c byte) bool { return hexValues[c] == noDigit })
 }
 
 // mayBeGlued reports whether body is a token although it follows a word without a separator: at

@@ -236,6 +236,6 @@ func (e *runEnds) compute() {
 	}
 	e.isComputed = true
 	e.digit = len(e.run) - bytes.LastIndexAny(e.run, "0123456789")
-	dot := max(0, bytes.LastIndexByte(e.run, '.'))
+	dot := max(0, bytes.LastIndexByte(e.run, '.')) // the last dot; the one before it begins the end with two
 	e.dots = len(e.run) - bytes.LastIndexByte(e.run[:dot], '.')
 }

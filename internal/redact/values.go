@@ -12,7 +12,7 @@ import (
 // knownValues are the values that are secret everywhere, and the patterns of the user. Several
 // goroutines may use them at once.
 type knownValues struct {
-	// mu guards index, patterns and linked.
+	// mu guards index, patterns and urlWords.
 	mu       sync.RWMutex
 	index    valueIndex
 	patterns []*regexp.Regexp
@@ -81,8 +81,9 @@ func (k *knownValues) has(value string) bool {
 	return k.index.values[value]
 }
 
-// cutValue returns the known value whose beginning ends text, and the length of that beginning: the
-// longest if there are several, "" and 0 if there are none.
+// cutValue returns the known value that begins at the end of text and was cut there, and the length
+// of that beginning: the longest if there are several, "" and 0 if there are none. A beginning has
+// at least minCut bytes.
 func (k *knownValues) cutValue(text string) (longest string, length int) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -187,7 +188,7 @@ func eachURLPart(raw []byte, found func(from, to int)) {
 		host := begin + strings.IndexAny(string(raw[begin:end])+"/", "/?#")
 		if user := bytes.LastIndexByte(raw[begin:host], '@'); user >= 0 {
 			name, _, _ := bytes.Cut(raw[begin:begin+user], []byte(":"))
-			found(begin, begin+len(name))
+			found(begin, begin+len(name)) // then the password, which is empty without a colon
 			found(min(begin+len(name)+1, begin+user), begin+user)
 		}
 		for i := host; i < end; i++ {

@@ -8,7 +8,7 @@ func Within(s *Secrets, v any) { hideIn(s, reflect.ValueOf(v)) }
 
 var bytesType = reflect.TypeFor[[]byte]()
 
-// hideIn implements Within for a value of any kind.
+// hideIn hides the secrets in a value of any kind, as Within describes.
 func hideIn(s *Secrets, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -35,7 +35,7 @@ func hideIn(s *Secrets, v reflect.Value) {
 			hideIn(s, v.Index(i))
 		}
 	case reflect.Map:
-		for _, key := range v.MapKeys() {
+		for _, key := range v.MapKeys() { // the value in a map cannot be changed in place
 			value := reflect.New(v.Type().Elem()).Elem()
 			value.Set(v.MapIndex(key))
 			hideIn(s, value)
