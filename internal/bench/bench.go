@@ -20,10 +20,10 @@ type Plan struct {
 	// Users is the number of users in the closed model. Think is the pause of a user between calls.
 	Users int
 	Think time.Duration
-	// MaxRate limits the calls per second of all users together; 0 means no limit.
+	// MaxRate limits the calls per second of all users in total; 0 means no limit.
 	MaxRate float64
-	// Duration limits the time in which calls start, Requests their number; 0 means no limit. At least
-	// one of them is set.
+	// Duration limits the time when calls may start, Requests limits their number; 0 means no
+	// limit. At least one is set.
 	Duration time.Duration
 	Requests int
 	// InFlight limits the calls in flight in the open model.

@@ -59,7 +59,7 @@ func (c Channel) value() Value {
 	return Value{Value: c.Rate, Low: &c.Low, High: &c.High}
 }
 
-// The directions in which a number is better.
+// The directions that make a number better.
 const (
 	lessIsBetter = true
 	moreIsBetter = false

@@ -17,8 +17,8 @@ type Expectation struct {
 	// UnknownReason is the reason why the condition could not be judged.
 	UnknownReason string `json:"unknown,omitempty"`
 
-	// Metric is one of Metrics, Operator is "<", "<=", ">" or ">=". Limit is in microseconds; for
-	// error_rate it is a fraction of all calls, for rate calls per second.
+	// Metric is an element of Metrics, Operator is "<", "<=", ">" or ">=". Limit is in
+	// microseconds; for error_rate it is a fraction of all calls, for rate calls per second.
 	Metric   string  `json:"-"`
 	Operator string  `json:"-"`
 	Limit    float64 `json:"-"`
@@ -102,7 +102,7 @@ func (r *Result) countCalls() (n int64) {
 }
 
 // Judge returns the expectation with its outcome for a result. If the result has too few calls to
-// tell, Met is false and UnknownReason says so.
+// tell, Met is false and UnknownReason has the reason.
 func (e Expectation) Judge(r *Result) Expectation {
 	var got float64
 	isAtLeast := false // the true value may be higher than got

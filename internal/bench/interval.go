@@ -67,9 +67,9 @@ func (s statistic) intervals() (found []*Interval) {
 	return found
 }
 
-// smallSampleFactor returns the factor by which the bootstrap of few blocks is too narrow. It uses
-// the quantile of Student's distribution (Cornish and Fisher) instead of the normal one, and n
-// blocks instead of n-1.
+// smallSampleFactor returns the factor that widens the bootstrap's interval of few blocks, which is
+// too narrow. It uses the quantile of Student's distribution (Cornish and Fisher) instead of the
+// normal distribution's, and n blocks instead of n-1.
 func smallSampleFactor(blocks int) float64 {
 	const z = 1.96
 	freedom := float64(blocks - 1)
@@ -80,10 +80,10 @@ func smallSampleFactor(blocks int) float64 {
 // maxCorrelation limits the estimated correlation.
 const maxCorrelation = 0.9
 
-// correlationFactor returns the factor by which the bootstrap is too narrow because neighbouring
-// blocks are similar: the variance grows by (1+r)/(1-r) for a correlation r of neighbours. A short
-// series underestimates r by about (1+4r)/n. Twice that is added, because too wide an interval does
-// less harm.
+// correlationFactor returns the factor that widens the bootstrap's interval, which is too narrow
+// because neighbouring blocks are similar: the variance grows by (1+r)/(1-r) for a correlation r of
+// neighbours. A short series underestimates r by about (1+4r)/n. Twice that is added, because too
+// wide an interval does less harm.
 func correlationFactor(series []float64) float64 {
 	n := float64(len(series))
 	mean := 0.0

@@ -118,7 +118,7 @@ func (r *Recorder) EndReason() string {
 	return r.endReason
 }
 
-// acceptsFrom returns the time from which the server accepts calls again after a requested pause.
+// acceptsFrom returns when the server accepts calls again after a requested pause.
 func (r *Recorder) acceptsFrom() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()

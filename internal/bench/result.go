@@ -294,11 +294,11 @@ func newChannel(calls int64, seconds float64, perSecond []tally) Channel {
 	return c
 }
 
-// noTimeout is the minTimeout of a run in which no call timed out.
+// noTimeout is the minTimeout of a run without a call that timed out.
 const noTimeout = 0
 
-// newLatency returns the distribution of the calls in blocks of a second, with the quantiles for
-// which there are enough calls. minTimeout is the shortest time of a call that timed out, or
+// newLatency returns the distribution of the calls in blocks of a second, with the quantiles that
+// the number of calls suffices for. minTimeout is the shortest time of a call that timed out, or
 // noTimeout: no latency from there on is known exactly.
 func newLatency(seconds []counts, minTimeout int64) *Latency {
 	l := &Latency{raw: counts{}, Quantiles: map[string]Value{}}
@@ -352,7 +352,7 @@ func (g *generator) summarize(took time.Duration) GeneratorStats {
 	return made
 }
 
-// A run that exceeds one of these limits did not follow its plan.
+// A run that exceeds any of these limits did not follow its plan.
 const (
 	maxCPU    = 0.7
 	maxMissed = 0.001

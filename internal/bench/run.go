@@ -154,7 +154,7 @@ func laterOf(a, b time.Time) time.Time {
 // used up.
 func (r *planRun) runClosed(ctx context.Context) {
 	var started atomic.Int64
-	// mayCall also takes one of the Requests, so it is called once for each call.
+	// mayCall also uses up a request of Requests, so it is called once for each call.
 	mayCall := func() bool {
 		return ctx.Err() == nil && (r.Duration == 0 || r.rec.Now().Sub(r.began) < r.Duration) &&
 			(r.Requests == 0 || started.Add(1) <= int64(r.Requests))

@@ -47,7 +47,7 @@ func (f *filler) argumentWords(raw []byte, joinsFlags bool) (words []string) {
 type flagUse struct {
 	// takesValue is set if a value follows the option.
 	takesValue bool
-	// access says what the option gives the server access to, or is "".
+	// access names what the option gives the server access to, or is "".
 	access string
 }
 

@@ -1,7 +1,7 @@
-// Package card parses documents that describe MCP servers (server cards, registry entries and
-// AI catalogs), and resolves a described server to a URL or a command. Documents are written
-// by others and not trusted: this package runs, sends and reads nothing. It is a package of its
-// own, so that the imports show this.
+// Package card parses documents that describe MCP servers (server cards, registry entries and AI
+// catalogs), and resolves a described server to a URL or a command. Documents are written by others
+// and not trusted: this package runs, sends and reads nothing. It is a separate package, so that
+// the imports show this.
 package card
 
 import (

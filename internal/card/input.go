@@ -13,7 +13,7 @@ import (
 )
 
 // An Input is a value that the user provides: an argument, a variable, a header field, or a part of
-// one of them.
+// these.
 type Input struct {
 	ID          string   `json:"id"`
 	Description string   `json:"description,omitempty"`
@@ -98,7 +98,8 @@ func plainText(raw []byte) string {
 	return ""
 }
 
-// inputValues returns the values of an input: several for a repeated argument, none if it has no value.
+// inputValues returns the values of an input: several for a repeated argument, nil if it has no
+// value.
 func (f *filler) inputValues(id string, m jsonraw.Members) []string {
 	if f.err != nil {
 		return nil
@@ -217,7 +218,7 @@ func (f *filler) expandVariables(text string, variables []byte) (string, bool) {
 			continue
 		}
 		m, _ := jsonraw.Object(raw)
-		// A variable has no variables of its own.
+		// A variable cannot contain variables.
 		m = slices.DeleteFunc(slices.Clone(m), func(m jsonraw.Member) bool { return m.Name == "variables" })
 		values := f.inputValues(name, m)
 		if len(values) == 0 {

@@ -207,10 +207,10 @@ func (f *filler) addImageCommand(p *Plan, runtime []string, image string, argume
 
 var variableName = lazyPattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// A variable of one word, without _, is allowed if it is one of allowedWords or ends with one of
-// allowedEnds: most other single words are settings of shells, linkers and runtimes (PS4,
-// SHELLOPTS, SSLKEYLOGFILE). Other variables are forbidden if they begin or end like a setting of
-// a runtime, unless they are harmless.
+// A variable of one word, without _, is allowed if allowedWords contains it or it ends with an
+// element of allowedEnds: most other single words are settings of shells, linkers and runtimes
+// (PS4, SHELLOPTS, SSLKEYLOGFILE). Other variables are forbidden if they begin or end like a
+// setting of a runtime, unless they are harmless.
 var (
 	allowedWords = strings.Fields(
 		"DEBUG VERBOSE LOGLEVEL PORT HOST MODE REGION PROJECT WORKSPACE KUBECONFIG DSN DATABASE DOMAIN " +

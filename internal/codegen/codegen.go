@@ -199,8 +199,9 @@ func (r *reader) readType(raw json.RawMessage, name string, depth int) *typeDef 
 	return t
 }
 
-// readAlternatives returns the type of a schema with anyOf, oneOf, allOf, enum or const; nil for other
-// schemas. Alternatives of one type and null are nullable; other alternatives are anything.
+// readAlternatives returns the type of a schema with anyOf, oneOf, allOf, enum or const; or nil if
+// the schema has no such keyword. Alternatives of one type and null are nullable; other
+// alternatives are anything.
 func (r *reader) readAlternatives(members jsonraw.Members, name string, depth int) *typeDef {
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
 		raw, there := members.Get(key)

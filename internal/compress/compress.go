@@ -76,8 +76,8 @@ func IsUnreadable(err error) bool {
 	return unknown || damaged || grows
 }
 
-// Codings returns the content codings that a header declares, in the order in which they were
-// applied and without identity, in lower case. It returns nil if there are none.
+// Codings returns the content codings that a header declares, in the order they were applied in and
+// without identity, in lower case. It returns nil if the header declares no coding.
 func Codings(h http.Header) []string { return Split(strings.Join(h.Values("Content-Encoding"), ",")) }
 
 // Split returns the codings in the value of a Content-Encoding field, as Codings does.

@@ -33,10 +33,10 @@ const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 // tokenLifetime is how long a token of the demo is valid.
 const tokenLifetime = 5 * time.Minute
 
-// Protect serves an MCP handler at /mcp that requires a login, together with an authorization
-// server. The server supports resource metadata, dynamic registration, authorization code with
-// PKCE, the device grant, single-use refresh tokens, revocation, client credentials (client "demo",
-// secret "demo-secret") and a workload's assertion ("demo-assertion"). At /idp/token an enterprise
+// Protect serves an MCP handler at /mcp that requires a login, and an authorization server. The
+// server supports resource metadata, dynamic registration, authorization code with PKCE, the device
+// grant, single-use refresh tokens, revocation, client credentials (client "demo", secret
+// "demo-secret") and a workload's assertion ("demo-assertion"). At /idp/token an enterprise
 // exchanges an id token ("demo-id-token", client "demo-sso").
 //
 // Its only user approves every request at once. It is for experiments and protects nothing. now

@@ -43,7 +43,7 @@ type Options struct {
 	BrokenSkills bool
 	// Now returns the current time for tasks.
 	Now func() time.Time
-	// PageSize is the number of entries in a page of a list. 0 selects a size with which lists have
+	// PageSize is the number of entries in a page of a list. 0 selects a size that gives lists
 	// several pages.
 	PageSize int
 	// Extend changes the server before it starts, for test programs. It may be nil.

@@ -34,7 +34,7 @@ func roundTools() []tool {
 	}}
 }
 
-// pageVisits records the sessions and URLs for which the error -32042 was sent. A second call means
+// pageVisits records the sessions and URLs that the error -32042 was sent for. A second call means
 // that the user has visited the page.
 type pageVisits struct {
 	mu    sync.Mutex
@@ -149,7 +149,8 @@ func newForm(message, schema string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(schema)}
 }
 
-// acceptedContent returns the content of an accepted form. It returns false for any other answer.
+// acceptedContent returns the content of an accepted form. It returns false if the answer is
+// something else.
 func acceptedContent(answer mcp.InputResponse) (map[string]any, bool) {
 	r, ok := answer.(*mcp.ElicitResult)
 	if !ok || r.Action != "accept" {

@@ -41,7 +41,7 @@ func ParseLevel(word string) (Level, bool) {
 	return Level(i), i >= 0
 }
 
-// The kinds of subjects, in the order in which changes are listed. Only CallChange uses Call.
+// The kinds of subjects, in the order that changes are listed in. Only CallChange uses Call.
 const (
 	Server        = "server"
 	Revision      = "revision"
@@ -170,10 +170,10 @@ func AsModel(changes []Change) []Change {
 
 // A CallDifference is a difference between the responses to a recorded call.
 type CallDifference struct {
-	// Pointer is the JSON pointer of the changed value in the result, and Place its jq path; "" for
-	// the whole result.
+	// Pointer is the JSON pointer of the changed value in the result, and Place its jq path; or ""
+	// if the whole result changed.
 	Pointer, Place string
-	// Note completes the sentence of the rule, "" if it needs none.
+	// Note completes the sentence of the rule, or is "".
 	Note string
 	// Was and Is are the values before and after; nil if the value is missing.
 	Was, Is json.RawMessage

@@ -200,7 +200,7 @@ func (c *comparison) addDifference(s Subject, direction, base, place string, d s
 	c.add(s, rule, pointer, was, is, detail{place: place, note: note})
 }
 
-// typeOrAny returns the value of the keyword type, or "any" if the schema has none.
+// typeOrAny returns the value of the keyword type, or "any" if the schema has no such keyword.
 func typeOrAny(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return json.RawMessage(`"any"`)

@@ -37,7 +37,7 @@ func CostOf(raw json.RawMessage) Cost {
 	return Cost{Bytes: len(context), Tokens: (len(context) + bytesPerToken - 1) / bytesPerToken} // rounded up
 }
 
-// A Growth is the cost of a tool before and after. Tool is "" for the sum of all tools. The cost is
+// A Growth is the cost of a tool before and after. Tool is "" in the sum of all tools. The cost is
 // zero if the tool does not exist.
 type Growth struct {
 	Tool    string

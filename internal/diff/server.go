@@ -69,7 +69,7 @@ func (c *comparison) eachChangedMember(a, b json.RawMessage, report func(name st
 	}
 }
 
-// joinValues returns nil for no values, the only value, or a JSON list of several.
+// joinValues returns nil if values is empty, the only value, or a JSON list of several.
 func joinValues(values []json.RawMessage) json.RawMessage {
 	switch len(values) {
 	case 0:

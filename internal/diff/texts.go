@@ -25,7 +25,7 @@ var identifierMembers = map[string]bool{
 // A text is a string in a definition, or the name of a member.
 type text struct {
 	pointer, words string
-	// isIdentifier is set below one of the identifierMembers.
+	// isIdentifier is set below a member of identifierMembers.
 	isIdentifier bool
 }
 

@@ -16,10 +16,10 @@ type Piece struct {
 	InA, InB bool
 }
 
-// changedWords compares two texts as bags of words. It returns the share of words in the longer text
-// that the other text lacks, from 0 to 1, and the size in bytes of the words that only b has. It
-// returns 0 for two empty texts. Spaces, commas, semicolons and bars separate words; a full stop
-// after a word is ignored.
+// changedWords compares two texts as bags of words. It returns the share of words in the longer
+// text that the other text lacks, from 0 to 1, and the size in bytes of the words that only b has.
+// It returns 0 if both texts are empty. Spaces, commas, semicolons and bars separate words; a full
+// stop after a word is ignored.
 func changedWords(a, b string) (share float64, added int) {
 	before := splitWords(a)
 	after := splitWords(b)

@@ -82,7 +82,8 @@ func Read() (entries []Entry, groups []Group) {
 	return entries, groups
 }
 
-// memberPointer returns the member with a key in words.txt; nil for "see", which is a list.
+// memberPointer returns the member with a key in words.txt; or nil if key is "see", which is a
+// list.
 func (e *Entry) memberPointer(key string) *string {
 	return map[string]*string{
 		"means": &e.Means, "revisions": &e.Revisions, "from": &e.From,
@@ -90,7 +91,7 @@ func (e *Entry) memberPointer(key string) *string {
 	}[key]
 }
 
-// Find returns the entries for a word: one, several if it has several meanings, or none. Entries of
+// Find returns the entries for a word: one, several if it has several meanings, or nil. Entries of
 // the protocol come before exit codes. A number may be typed without its kind: 404 is "http 404".
 func Find(entries []Entry, word string) (found []Entry) {
 	for _, name := range candidates(word) {
@@ -159,8 +160,8 @@ func candidates(typed string) []string {
 }
 
 // splitNumber splits a word into the kind of a number and the number: "exit 3" into "exit" and "3",
-// "code 32601" into "code" and "32601", "http status 404" into "http" and "404". The kind is "" for
-// "status 404" and "404".
+// "code 32601" into "code" and "32601", "http status 404" into "http" and "404". The kind of
+// "status 404" and "404" is "".
 func splitNumber(word string) (kind, number string) {
 	if rest, isCode := strings.CutPrefix(word, "code "); isCode {
 		return "code", rest
@@ -191,7 +192,7 @@ func kindOfNumber(n int64) string {
 // isSignalExit reports whether n is the exit code of a program that a signal ended.
 func isSignalExit(n int64) bool { return n > 128 && n <= 192 }
 
-// codeRange returns the name of the entry for JSON-RPC codes without an entry of their own.
+// codeRange returns the name of the entry for JSON-RPC codes without a separate entry.
 func codeRange(code int64) string {
 	switch wire.RangeOfCode(code) {
 	case wire.ServerCodes:

@@ -74,7 +74,7 @@ func (m Mark) IsPassed() bool { return m.conn == nil || m.conn.written.Load() > 
 // reported that it is reused.
 type checkedConn struct {
 	net.Conn
-	// socket is nil if the connection has none.
+	// socket is nil if the connection has no socket.
 	socket syscall.RawConn
 	// reused is set by GotConn and reset by the next write.
 	reused atomic.Bool
@@ -93,7 +93,7 @@ func newCheckedConn(conn net.Conn) *checkedConn {
 	return c
 }
 
-// checkedConnOf returns the checkedConn of a connection, also below TLS; nil if there is none.
+// checkedConnOf returns the checkedConn of a connection, also below TLS; or nil.
 func checkedConnOf(conn net.Conn) *checkedConn {
 	if secured, ok := conn.(*tls.Conn); ok {
 		conn = secured.NetConn()

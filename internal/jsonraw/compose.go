@@ -17,7 +17,7 @@ func OrNull(raw json.RawMessage) json.RawMessage {
 
 // OneLine returns JSON without line ends, which would end a message over stdio (transports,
 // "stdio": messages contain no embedded newlines). In invalid JSON it replaces line ends by spaces.
-// It returns raw itself if there are none.
+// It returns raw itself if raw has no line ends.
 func OneLine(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return raw

@@ -12,7 +12,7 @@ const MaxParts = 10_000
 // them anyway, so it remembers them, and the items of members that are arrays. Otherwise every
 // lookup would cost a pass over the message.
 
-// An Index remembers the members of the object params or result. The zero value has none.
+// An Index remembers the members of the object params or result. The zero value has no members.
 type Index struct {
 	// IsComplete is set if Members are all members of the object.
 	IsComplete bool
@@ -31,11 +31,11 @@ type Index struct {
 // arrays are parsed again at each lookup.
 const MaxIndexed = 500
 
-// Envelope parses a message with at most MaxParts members. It uses room as the memory of the members
-// if they fit, and replaces index by the members of params or result. index.IsComplete is false if the
-// message has neither, both, or one of them twice, and if the value is not an object or has more than
-// MaxIndexed members. hasUnpaired reports whether a string has an unpaired surrogate. After an error
-// index is empty.
+// Envelope parses a message with at most MaxParts members. It uses room as the memory of the
+// members if they fit, and replaces index by the members of params or result. index.IsComplete is
+// false if the message has neither, both, or either twice, and if the value is not an object or has
+// more than MaxIndexed members. hasUnpaired reports whether a string has an unpaired surrogate.
+// After an error index is empty.
 func Envelope(raw []byte, index *Index, room Members) (members Members, hasUnpaired bool, err *SyntaxError) {
 	*index = Index{}
 	s := scanner{raw: raw}

@@ -60,8 +60,8 @@ func (m Members) Words(name string) map[string]bool {
 	return words
 }
 
-// Duplicate returns the first name that occurs twice, which may be "". It reports false if there is
-// none.
+// Duplicate returns the first name that occurs twice, which may be "". It reports false if all
+// names differ.
 func (m Members) Duplicate() (name string, twice bool) {
 	if len(m) <= 8 { // faster than a map
 		for i := range m {

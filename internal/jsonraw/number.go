@@ -49,7 +49,8 @@ func plainAny(number string) string {
 }
 
 // plainWhole returns a positive whole number of at most 20 digits as digits and a power of ten, see
-// PlainNumber. It reports false for other numbers; most numbers are such ones, and it is faster.
+// PlainNumber. Otherwise it reports false. Most numbers are whole and positive, and plainWhole is
+// faster.
 func plainWhole(number string) (plain string, ok bool) {
 	const maxDigits = 20
 	if len(number) == 0 || len(number) > maxDigits || number[0] < '1' {
@@ -72,8 +73,8 @@ func plainWhole(number string) (plain string, ok bool) {
 	return string(strconv.AppendInt(b, int64(zeros), 10)), true
 }
 
-// Float parses a JSON number. It reports false for other values, for numbers out of range and for
-// numbers of more than 400 bytes.
+// Float parses a JSON number. It reports false if raw is not a number, is out of range or has more
+// than 400 bytes.
 func Float(raw json.RawMessage) (float64, bool) {
 	const maxLength = 400 // the largest float has 309 digits; a longer number costs time
 	if !IsNumber(raw) || len(raw) > maxLength {

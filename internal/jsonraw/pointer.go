@@ -18,7 +18,7 @@ func Pointer(at string, names ...string) string {
 
 var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
-// At returns the value at a JSON pointer. It reports false if there is none.
+// At returns the value at a JSON pointer. It reports false if the pointer leads to no value.
 func At(raw []byte, pointer string) (value json.RawMessage, ok bool) {
 	if pointer == "" {
 		return raw, true

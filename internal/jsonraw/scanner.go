@@ -29,7 +29,7 @@ type scanner struct {
 	// mayHaveDuplicates is set once an object has a duplicate member, or may have one. The names are
 	// not compared after that.
 	mayHaveDuplicates bool
-	// releasedTo is the offset up to which the bytes of a file were released from memory.
+	// releasedTo is the offset that the bytes of a file were released from memory up to.
 	releasedTo int
 }
 
@@ -46,7 +46,7 @@ func (s *scanner) syntaxError() *SyntaxError {
 		return &SyntaxError{Offset: int64(s.offset), Rule: "depth", Text: fmt.Sprintf("nested more than %d deep", MaxDepth)}
 	}
 	at := firstInvalidUTF8(s.raw)
-	// A character that is cut off at the end of a truncated value is no error of its own.
+	// A character that is cut off at the end of a truncated value is not a separate error.
 	if at < len(s.raw) && (utf8.FullRune(s.raw[at:]) || !s.isCut()) {
 		return &SyntaxError{Offset: int64(at), Rule: "utf8", Text: "not UTF-8"}
 	}
@@ -198,7 +198,7 @@ func (s *scanner) readArray(each func() bool) bool {
 // readSeparator reads the comma after a member or an item. It returns false if the text is invalid: if
 // neither the closing bracket follows, which it does not read, nor a comma and another part.
 func (s *scanner) readSeparator(closes byte) bool {
-	// The bytes of a large message are in a file; those that were read need no memory any more.
+	// The bytes of a large message are in a file; bytes that were read need no memory any more.
 	s.releasedTo = spool.ReleasePassed(s.raw, s.releasedTo, s.offset)
 	switch s.skipSpace() {
 	case closes:

@@ -6,7 +6,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// codeRejected is the error code with which the specification's examples refuse sampling
+// codeRejected is the error code that the specification's examples refuse sampling with
 // (client/sampling, "Error Handling").
 const codeRejected = -1
 
@@ -26,7 +26,7 @@ func (a Answer) Compose(id json.RawMessage) []byte {
 	return wire.ComposeError(id, a.Code, a.Text)
 }
 
-// NoAnswer returns the answer to a request of this method if the user gives none.
+// NoAnswer returns the answer to a request of this method if the user gives no answer.
 func NoAnswer(method string) Answer {
 	switch method {
 	case "elicitation/create":

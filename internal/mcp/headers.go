@@ -90,7 +90,7 @@ func argumentText(arguments json.RawMessage, a headerArgument) (string, bool) {
 }
 
 // integerText returns a JSON number in decimal if it is an integer, as 1000 for 1e3. It returns
-// other and very large numbers unchanged.
+// fractions and very large numbers unchanged.
 func integerText(number string) string {
 	if len(number) > 64 {
 		return number
@@ -152,7 +152,7 @@ const (
 type headerWalk struct {
 	found []headerArgument
 	names map[string]bool // of the annotations so far, in lower case
-	// problem is the first problem; "" if there is none. It ends the walk.
+	// problem is the first problem; or "". It ends the walk.
 	problem string
 	depth   int
 }

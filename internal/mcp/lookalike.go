@@ -74,8 +74,8 @@ func appendSkeleton(b []byte, name string) []byte {
 // seed is the seed of all hashes of looks.
 var seed = maphash.MakeSeed()
 
-// Lookalikes returns for each name the name that it looks like: its spelling in ASCII, which may be no
-// name of the list, or another name of the list. It returns "" for most names.
+// Lookalikes returns for each name the name that it looks like: its spelling in ASCII, which may be
+// no name of the list, or another name of the list. Most names have "".
 func Lookalikes(names []string) []string {
 	// original has by hash the index of the name that names with this look imitate: the first ASCII
 	// name, else the first. There may be many names: only the hashes of their looks are kept.
@@ -111,8 +111,7 @@ func Lookalikes(names []string) []string {
 	return alike
 }
 
-// MixedScripts reports whether a name has letters of more than one of the alphabets that look
-// alike.
+// MixedScripts reports whether a name has letters from several alphabets that look alike.
 func MixedScripts(name string) bool {
 	if jsonraw.IsASCII(name) {
 		return false
@@ -126,8 +125,8 @@ func MixedScripts(name string) bool {
 	return scripts > 1
 }
 
-// Confusable returns findings about names that look like another name. kind says what they name:
-// "tool".
+// Confusable returns findings about names that look like another name. kind is the kind of thing
+// that they name: "tool".
 func Confusable(kind string, names []string) (found []wire.Finding) {
 	for i, like := range Lookalikes(names) {
 		name := names[i]

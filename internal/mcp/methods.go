@@ -32,7 +32,7 @@ var listMembers = map[string]string{
 }
 
 // ListMember returns the name of the array member that a list method's result has its entries in;
-// "" for other methods.
+// or "" if method lists nothing.
 func ListMember(method string) string { return listMembers[method] }
 
 // ServerLists are the list methods that every revision has.

@@ -50,7 +50,7 @@ var maxHashes = 50_000
 
 // Special returns the names that occur several times, look like another name, or are not ASCII, and
 // the index of each in the list. Lookalikes and Confusable give the same results for these names as
-// for all names, and none for the others. No name can be added after it.
+// for all names, and no results for the others. No name can be added after it.
 func (n *Names) Special() (names []string, numbers []int, err error) {
 	if n.err != nil {
 		return nil, nil, n.err

@@ -15,8 +15,8 @@ const (
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
-// SubscriptionID returns the subscription id in the _meta of params or of a result, nil if it has
-// none.
+// SubscriptionID returns the subscription id in the _meta of params or of a result, or nil if it
+// has no id.
 func SubscriptionID(object json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(object, "_meta"), metaSubscription)
 }
@@ -33,13 +33,14 @@ func NotificationSubscription(m *wire.Message) json.RawMessage {
 	return nil
 }
 
-// ProgressToken returns the progress token of a request, nil if it has none.
+// ProgressToken returns the progress token of a request, or nil if it has no token.
 func ProgressToken(params json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(params, "_meta"), "progressToken")
 }
 
-// ServerInfo returns the serverInfo in the result of initialize or server/discover, nil if it has
-// none. It is in _meta (2026-07-28 basic/index); older revisions have it in the result.
+// ServerInfo returns the serverInfo in the result of initialize or server/discover, or nil if it
+// has no serverInfo. It is in _meta (2026-07-28 basic/index); older revisions have it in the
+// result.
 func ServerInfo(result jsonraw.Members) json.RawMessage {
 	if info := jsonraw.First(result.Value("_meta"), metaServerInfo); info != nil {
 		return info

@@ -14,12 +14,11 @@ var requestCodes = []int64{
 	-32002, // resource not found, until 2025-11-25
 }
 
-// EndsSession reports whether a response with the status 404 to a request with a session id says
-// that the server does not know the session, after which a client initializes again
-// (basic/transports, "Session Management"). m is the body, nil if it is not a message. An error
-// with the request's id and a code such as "method not found" is about the request. sure is false
-// if the error has the request's id and a code of no known meaning: then a ping shows whether the
-// session has ended.
+// EndsSession reports whether a response with the status 404 to a request with a session id means
+// that the server does not know the session: a client then initializes again (basic/transports,
+// "Session Management"). m is the body, nil if it is not a message. An error with the request's id
+// and a code such as "method not found" is about the request. sure is false if the error has the
+// request's id and a code of no known meaning: then a ping shows whether the session has ended.
 func EndsSession(m *wire.Message) (ended, sure bool) {
 	if m == nil || m.Error == nil || !m.HasID() {
 		return true, true
@@ -29,6 +28,6 @@ func EndsSession(m *wire.Message) (ended, sure bool) {
 		return false, true
 	}
 	codes := wire.RangeOfCode(code)
-	// Servers also use "invalid request" (-32600) and codes of their own, some with the request's id.
+	// Servers also use "invalid request" (-32600) and other codes, some with the request's id.
 	return true, code == -32600 || codes == wire.ServerCodes || codes == wire.MCPCodes
 }

@@ -19,7 +19,7 @@ type Tool struct {
 	Name, Title, Description string
 	InputSchema              json.RawMessage
 	OutputSchema             json.RawMessage
-	// Meta is the entry's _meta; nil if it has none.
+	// Meta is the entry's _meta; nil if it is missing.
 	Meta  json.RawMessage
 	Hints Hints
 	// UI is the URI of the page that shows the tool's results (extension MCP Apps,
@@ -164,8 +164,8 @@ func pageURI(meta json.RawMessage) string {
 	return uri
 }
 
-// AppOnly reports whether the _meta of a tool says that the tool is only for its page. It is false
-// if the visibility is missing or invalid.
+// AppOnly reports whether the _meta of a tool reserves the tool for its page. It reports false if
+// the visibility is missing or invalid.
 func AppOnly(meta json.RawMessage) bool {
 	if len(meta) == 0 {
 		return false

@@ -26,7 +26,7 @@ type templatePart struct {
 
 type templateVar struct {
 	name string
-	// prefix is the number of characters of the value to use; 0 for all.
+	// prefix is the number of characters of the value to use; 0 means all.
 	prefix int
 	// isExploded is set by the modifier *.
 	isExploded bool

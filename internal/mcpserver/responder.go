@@ -105,7 +105,8 @@ func (o *responder) writeJSONLocked(raw []byte) {
 	_, _ = o.w.Write(raw)
 }
 
-// statusOf returns the HTTP status of a response. It is 200 for all but some errors of the stateless era.
+// statusOf returns the HTTP status of a response. It is 200 except for some errors of the stateless
+// era.
 func (o *responder) statusOf(raw []byte) int {
 	m := wire.ParseMessage(raw)
 	if !o.isStateless || m.Error == nil {

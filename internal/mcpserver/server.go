@@ -14,8 +14,8 @@ import (
 
 // A Handler answers the messages of clients. Its methods may be called from several goroutines.
 type Handler interface {
-	// Prepare selects the response to a request. For one client, it is called in the order in which
-	// the requests arrive, before any of them runs.
+	// Prepare selects the response to a request. For one client, it is called in the order that the
+	// requests arrive in, before any of them runs.
 	Prepare(c Caller, m *wire.Message) Job
 	// Notified receives a notification of a client in a session. A cancellation has already been
 	// carried out.
@@ -71,7 +71,7 @@ type Caller struct {
 	// Level is the lowest level of the log messages that the client wants. "" means no log messages
 	// for a stateless client, and all log messages in a session.
 	Level string
-	// Session is nil for stateless requests over HTTP.
+	// Session is nil in stateless requests over HTTP.
 	Session *Session
 	// Over is closed when the client has disconnected. It is nil if only the context of the request
 	// reports that.
@@ -108,9 +108,9 @@ func statelessCaller(m *wire.Message) Caller {
 	}
 }
 
-// checkCaller returns the error object for a request of an era that is not served, or for a stateless
-// request that lacks a required member or has an unsupported revision. It returns nil for a valid
-// request.
+// checkCaller returns the error object for a request of an era that is not served, or for a
+// stateless request that lacks a required member or has an unsupported revision. It returns nil if
+// the request is valid.
 func (s *Server) checkCaller(c Caller, m *wire.Message) json.RawMessage {
 	switch {
 	case !c.Stateless && !s.Eras.HasSessions() && m.Method == "initialize":

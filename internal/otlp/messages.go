@@ -55,7 +55,7 @@ func appendRequest[T any](
 		w.writeText(3, "schemaUrl", r.SchemaURL)
 	}
 	writeRequest := func() { writeMessages(w, 1, lists.ofResources, []Resource{r}, writeResourceList) }
-	// A protobuf message has no brackets of its own.
+	// A protobuf message needs no brackets.
 	if w.isJSON {
 		w.writeObject(writeRequest)
 	} else {

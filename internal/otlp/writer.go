@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A writer appends the fields of messages in one of the two encodings. As proto3 requires, its
-// methods omit a field with the zero value of its type. The methods named …Always write it.
+// A writer appends the fields of messages in either encoding. As proto3 requires, its methods omit
+// a field with the zero value of its type. The methods named …Always write it.
 type writer struct {
 	b      []byte
 	isJSON bool

@@ -33,7 +33,7 @@ func Within(done <-chan struct{}, grace time.Duration) bool {
 	}
 }
 
-// IsOver reports whether done is closed. It reports false for a nil channel.
+// IsOver reports whether done is closed. It reports false if done is nil.
 func IsOver(done <-chan struct{}) bool {
 	select {
 	case <-done:

@@ -196,7 +196,7 @@ func (f Field) Limits() string {
 	return ""
 }
 
-// rangeText describes the range from low to high, either of which may be nil.
+// rangeText describes the range from low to high. Either may be nil.
 func rangeText(low, high json.RawMessage, u unit) string {
 	if low != nil && high != nil {
 		return string(low) + " to " + string(high) + u.many

@@ -18,8 +18,8 @@ type Page struct {
 	Message string
 	// URL is the server's text, unchanged.
 	URL string
-	// Domain is the registrable domain of the host, or the host if it has none, such as an IP
-	// address.
+	// Domain is the registrable domain of the host, or the host if it has no such domain, such as
+	// an IP address.
 	Domain string
 	// Warnings are the Oddities of the URL.
 	Warnings []string
@@ -50,7 +50,7 @@ func ParsePage(params json.RawMessage) (Page, error) {
 }
 
 // Oddities returns warnings for a URL that can mislead the user about its host or is not encrypted;
-// nil for a text that is not a URL.
+// or nil if address is not a URL.
 func Oddities(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -58,7 +58,7 @@ func Oddities(address string) []string {
 	}
 	var warnings []string
 	host := u.Hostname()
-	ip := net.ParseIP(host) // nil for a name
+	ip := net.ParseIP(host) // nil if host is a name
 	isLocal := loopback.IsHere(host)
 	if u.User != nil {
 		warnings = append(warnings, "the part before the @ is not the host: the host is "+host)

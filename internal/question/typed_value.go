@@ -13,9 +13,9 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// ParseTyped parses a typed text as the field's value. An option is typed as its value or its title or,
-// if numbered is true, as its position in the list, from 1. Several options are separated by
-// commas. The error says what a valid value looks like.
+// ParseTyped parses a typed text as the field's value. An option is typed as its value or its title
+// or, if numbered is true, as its position in the list, from 1. Several options are separated by
+// commas. The error describes a valid value.
 func (f Field) ParseTyped(text string, numbered bool) (json.RawMessage, error) {
 	word := strings.TrimSpace(text)
 	switch f.Kind {

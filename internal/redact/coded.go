@@ -2,9 +2,8 @@ package redact
 
 import "unicode/utf8"
 
-// A text may be written within another text in base64 or in hexadecimal digits, and may have
-// escapes of its own there. The patterns of known values cannot find a secret in it, so it is
-// decoded.
+// A text may be written within another text in base64 or in hexadecimal digits, and may have other
+// escapes there. The patterns of known values cannot find a secret in it, so it is decoded.
 
 // minRun is the minimum length of a run of base64 or hexadecimal digits that is decoded. The
 // first beginsWithin bytes of the decoded run decide whether it is text. maxBlob is how many

@@ -178,7 +178,7 @@ var stringEscapes = [256]byte{
 }
 
 // appendUnescapedString decodes the backslash escape at the beginning of raw and appends the result
-// to text. size is the length of the escape in bytes, or 0 if raw begins with none.
+// to text. size is the length of the escape in bytes, or 0 if raw does not begin with an escape.
 func appendUnescapedString(text, raw []byte) (_ []byte, size int) {
 	if len(raw) < 2 {
 		return text, 0

@@ -9,8 +9,8 @@ import (
 type Found struct {
 	From, To int
 	Kind     FoundKind
-	// Secret is the value to hide, which must never be shown. It is "" for a secret that was found
-	// by its form.
+	// Secret is the value to hide, which must never be shown. It is "" if the secret was found by
+	// its form.
 	Secret string
 }
 

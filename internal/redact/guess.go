@@ -89,8 +89,8 @@ func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
 }
 
 const (
-	// minRandom is the minimum length of a random secret without a suspicious name, minNamed
-	// that of one with such a name. A run longer than maxRandom is data.
+	// minRandom is the minimum length of a random secret without a suspicious name, minNamed the
+	// minimum length with such a name. A run longer than maxRandom is data.
 	minRandom = 32
 	minNamed  = 12
 	maxRandom = 512

@@ -58,8 +58,8 @@ func (e *edit) replace(from, to int, shown string) {
 	e.replaced = append(e.replaced, [2]int{from, to})
 }
 
-// result returns the edited bytes and the number of replacements. It returns raw itself if there
-// are none, and a withheld text if the result could not be written.
+// result returns the edited bytes and the number of replacements. It returns raw itself if nothing
+// was replaced, and a withheld text if the result could not be written.
 func (e *edit) result() ([]byte, int) {
 	if len(e.replaced) == 0 {
 		return e.raw, 0
@@ -239,9 +239,9 @@ func (v span) plainText(secret string) string {
 	return secret
 }
 
-// secretValues returns the secret values at raw[offset:], after a secret name and its ":" or "=": one
-// string or word, or all strings and numbers of an array or an object. It returns none for a JSON
-// Schema. The search for names continues at end.
+// secretValues returns the secret values at raw[offset:], after a secret name and its ":" or "=":
+// one string or word, or all strings and numbers of an array or an object. It returns no values if
+// the value is a JSON Schema. The search for names continues at end.
 func secretValues(raw []byte, offset int) (values []span, end int) {
 	value := len(raw) - len(bytes.TrimLeft(raw[offset:], jsonraw.WhiteSpace))
 	if value == len(raw) {
@@ -304,8 +304,8 @@ func quotedAt(raw []byte, offset int) (v span, ok bool) {
 		for i-before > from && raw[i-before-1] == '\\' {
 			before++
 		}
-		// The text escapes a backslash of its own as 2*(slashes+1) backslashes, and a quote of its
-		// own with slashes+1. Fewer backslashes end an enclosing text, because this text was cut.
+		// Within the text, a backslash is escaped as 2*(slashes+1) backslashes, and a quote with
+		// slashes+1. Fewer backslashes end an enclosing text, because this text was cut.
 		if before < slashes || before%(2*(slashes+1)) == slashes {
 			return span{from: from, to: i - min(before, slashes), slashes: slashes}, true
 		}

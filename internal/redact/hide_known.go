@@ -128,9 +128,9 @@ func (s *Secrets) findSightings(raw []byte, learn bool) (all []sighting, beyond 
 var window = 1 << 20
 
 const (
-	// maxWork is how often the bytes of a window are searched, over all levels together. A hostile
-	// text may nest coded texts at every level; it is then withheld. Short texts always get the work
-	// of minWork bytes.
+	// maxWork is how often the bytes of a window are searched, in total over all levels. A hostile
+	// text may nest coded texts at every level; it is then withheld. Short texts always get the
+	// work of minWork bytes.
 	maxWork = 32
 	minWork = 4 << 10
 )
@@ -257,7 +257,7 @@ func mergeSightings(each []sighting) (all []sighting) {
 }
 
 // escapeBefore returns the beginning of the JSON string escape that a cut at offset would split, or
-// offset if there is none. It does not go back beyond done.
+// offset if the cut splits no escape. It does not go back beyond done.
 func escapeBefore(raw []byte, done, offset int) int {
 	const longest = len(`\u00e9`)
 	for from := offset - 1; from >= max(done, offset-longest+1); from-- {

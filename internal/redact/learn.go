@@ -41,8 +41,8 @@ func (s *Secrets) LearnField(f wire.Field) {
 }
 
 // basicSecrets returns the credentials of the scheme Basic, decoded as "user:password" from base64
-// (RFC 7617, section 2), and the password. It returns nil for other schemes and invalid
-// credentials.
+// (RFC 7617, section 2), and the password. It returns nil if the scheme is different or the
+// credentials are invalid.
 func basicSecrets(scheme, credentials string) []string {
 	if !strings.EqualFold(scheme, "basic") {
 		return nil

@@ -9,13 +9,13 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A valueIndex is an index of the values that are secret everywhere, and of the ways in which they may
-// be written. The time of a search does not depend on the number of values. A search reads four of
-// every five bytes once. The zero valueIndex is empty.
+// A valueIndex is an index of the values that are secret everywhere, and of the ways to write them.
+// The time of a search does not depend on the number of values. A search reads four of every five
+// bytes once. The zero valueIndex is empty.
 //
-// The mark of a pattern is minKnown bytes of it. Wherever the pattern occurs, one of the five
-// quadruples of bytes in its mark begins at a multiple of five. A bit set shows whether bytes can
-// be such a quadruple, and a table finds the patterns by their marks.
+// The mark of a pattern is minKnown bytes of it. Wherever the pattern occurs, a quadruple among the
+// five in its mark begins at a multiple of five. A bit set shows whether bytes can be such a
+// quadruple, and a table finds the patterns by their marks.
 type valueIndex struct {
 	texts    []knownText
 	patterns []pattern
@@ -97,7 +97,7 @@ func (k *valueIndex) add(value string) {
 	if form := asFormText(value); form != value {
 		k.addText(form, value, plain, !coded)
 	}
-	// A value that looks escaped is decoded like the text in which it occurs.
+	// A value that looks escaped is decoded like the text that it occurs in.
 	text := []byte(value)
 	for range maxLevels {
 		v, ok := decode(text, escape)
@@ -221,8 +221,8 @@ func (k *valueIndex) scan(text []byte, found func(from, to int, value string)) {
 	}
 }
 
-// longestAt returns the range and the value of the longest known text with its mark at text[offset:],
-// or 0, 0, "" if there is none.
+// longestAt returns the range and the value of the longest known text with its mark at
+// text[offset:], or 0, 0, "" without such a text.
 func (k *valueIndex) longestAt(text []byte, offset int, mark uint64) (from, to int, value string) {
 	candidates, ok := k.marked[mark]
 	if !ok {
@@ -273,8 +273,8 @@ func (form spelling) marks(text string, place int) (mark, other uint64) {
 	return binary.LittleEndian.Uint64(first[:]), binary.LittleEndian.Uint64(second[:])
 }
 
-// match returns the range of raw that is text in the spelling and begins at offset, or 0, 0 if there
-// is none.
+// match returns the range of raw that is text in the spelling and begins at offset, or 0, 0 if raw
+// has a different text there.
 func (form spelling) match(raw []byte, offset int, text string) (from, to int) {
 	if offset < 0 || offset+form.length(text) > len(raw) {
 		return 0, 0

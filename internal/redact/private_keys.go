@@ -136,8 +136,8 @@ func keyEnd(raw []byte, offset int) int {
 	return body + size
 }
 
-// nextKey returns the place where the next key begins in rest, or len(rest) if there is none. Keys
-// do not nest, and without this check each of many first lines would cost a search of maxKey
+// nextKey returns the place where the next key begins in rest, or len(rest) without a further key.
+// Keys do not nest, and without this check each of many first lines would cost a search of maxKey
 // bytes.
 func nextKey(rest []byte) int {
 	for offset := 0; ; {

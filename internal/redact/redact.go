@@ -29,7 +29,7 @@ func redactedBytes(secret []byte) string {
 // would not be readable with percent escapes.
 func placeholderInURL(shown string) string {
 	if !strings.Contains(shown, " ") && !strings.Contains(shown, "•") {
-		return shown // every text that forURL replaces has one of them
+		return shown // every text that forURL replaces has a blank or a bullet
 	}
 	return forURL.Replace(shown)
 }
@@ -45,7 +45,7 @@ const (
 	shownOnceInURL = `(?:%E2%80%A2){4}%28len\+\d+%2C\+sha256%3A[0-9a-f]{4}%29`
 )
 
-// hidden matches a whole placeholder, or one that was cut at its first space.
+// hidden matches a whole placeholder, or a placeholder that was cut at its first space.
 var hidden = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:` + shownMark + `|` + shownInURL + `|••••\(len)$`)
 })
@@ -290,10 +290,10 @@ var hiddenIn = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // HiddenIn returns the ranges of the placeholders in a text, each as begin and end in bytes. It
-// returns nil if there are none.
+// returns nil if text has no placeholders.
 func HiddenIn(text string) [][]int {
 	if !slices.ContainsFunc(marks[:], func(mark string) bool { return strings.Contains(text, mark) }) {
-		return nil // most texts have none, and the pattern is slow
+		return nil // most texts have no placeholder, and the pattern is slow
 	}
 	return hiddenIn().FindAllStringIndex(text, -1)
 }

@@ -137,8 +137,8 @@ var accessKeys = []string{
 	"hmac", "licen", "master", "private", "secret", "service", "shared", "sign", "ssh", "storage", "subscription",
 }
 
-// namesIdentifier reports whether name ends with "key" but has none of the accessKeys in it. If the
-// value is a word, as in facetKey="environment", it is an identifier and not a secret.
+// namesIdentifier reports whether name ends with "key" but contains no element of accessKeys. If
+// the value is a word, as in facetKey="environment", it is an identifier and not a secret.
 func namesIdentifier(name []byte) bool {
 	letters := strings.Map(lettersOnly, string(name))
 	return strings.HasSuffix(letters, "key") &&

@@ -217,7 +217,7 @@ func (s *Secrets) hideInFrame(f wire.Frame) wire.Frame {
 }
 
 // Bytes returns raw without its secrets, and the number of replacements. It returns raw itself if
-// there are none, and never modifies it. A UTF-16 text with a secret is hidden as a whole.
+// it has no secrets, and never modifies it. A UTF-16 text with a secret is hidden as a whole.
 func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
 	if s.isPlain(raw) {
 		return raw, 0

@@ -11,7 +11,7 @@ import (
 // too: a task-1234, a pnpm_config.
 
 // maxBeforeGlued is the maximum number of bytes before a token in its run. maxGlued and maxGluedJWT
-// are the maximum lengths of a glued token: a longer one is data, in which any beginning occurs by
+// are the maximum lengths of a glued token: a longer run is data, where any beginning occurs by
 // chance.
 const (
 	maxBeforeGlued = 40

@@ -42,7 +42,7 @@ var markup = strings.NewReplacer(
 // Markdown returns a text on one line of Markdown without markup, links or mentions.
 func Markdown(text string) string { return markup.Replace(Line(text, Signs)) }
 
-// MarkdownCode returns a text as code within a line of Markdown. It returns "" for "".
+// MarkdownCode returns a text as code within a line of Markdown. It returns "" if text is "".
 func MarkdownCode(text string) string {
 	if text == "" {
 		return ""

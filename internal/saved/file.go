@@ -14,14 +14,14 @@ import (
 type File struct {
 	// Name is the file's own name, or "".
 	Name string
-	// Server is a target as in -s, Command a command as after --. At most one of them is set. Both and
-	// the values of Headers may contain references.
+	// Server is a target as in -s, Command a command as after --. At most one is set. Both and the
+	// values of Headers may contain references.
 	Server   string
 	Command  []string
 	Protocol string
 	Headers  []wire.Field
-	// Answer is the answer to the server's requests, as in --answer: an object, a text, or a list of
-	// them. It may contain references. It is nil if there is none.
+	// Answer is the answer to the server's requests, as in --answer: an object, a text, or a list
+	// of them. It may contain references. It is nil without an answer.
 	Answer json.RawMessage
 	// Answering are the other flags that answer the server's requests.
 	Answering Answering
@@ -71,7 +71,7 @@ type Step struct {
 	// Subject is a tool, a URI, a prompt, what to list, or a method.
 	Subject string
 	// Args are the arguments, the values of a template, or the params of a method. They may contain
-	// references. Args is nil if there are none. ArgsAt is their JSON pointer.
+	// references. Args is nil without arguments. ArgsAt is their JSON pointer.
 	Args   json.RawMessage
 	ArgsAt string
 	// Loose disables the validation of arguments and result.
@@ -100,7 +100,7 @@ type Expect struct {
 	// is nil if nothing is expected.
 	Result   json.RawMessage
 	ResultAt string
-	// Within limits the time of the response, 0 for no limit.
+	// Within limits the time of the response, 0 means no limit.
 	Within   time.Duration
 	WithinAt string
 }
@@ -111,9 +111,10 @@ const Any = "..."
 // A Wanted is an expected text and its JSON pointer.
 type Wanted struct{ At, Text string }
 
-// A Problem says what is wrong with a file, and where.
+// A Problem is a fault in a file and its place.
 type Problem struct {
-	// At is a JSON pointer. OnName says that the problem is in the member's name and not in its value.
+	// At is a JSON pointer. OnName is set if the problem is in the member's name and not in its
+	// value.
 	At     string
 	OnName bool
 	// Mild is set if the file can be used despite the problem, Unset for a variable without a value.
@@ -122,6 +123,6 @@ type Problem struct {
 	// Got is an unknown word and Known the words that are allowed. Both are empty for other problems.
 	Got   string
 	Known []string
-	// Hint says what helps, or is "".
+	// Hint is the remedy, or "".
 	Hint string
 }

@@ -216,8 +216,8 @@ func (f *filler) fillObject(members jsonraw.Members, path []string, inList bool)
 	return jsonraw.Append(json.RawMessage("{}"), filled...)
 }
 
-// resolveReference returns the value of a text that is only a reference. It reports false for other
-// texts.
+// resolveReference returns the value of a text that is only a reference. Otherwise it reports
+// false.
 func (f *filler) resolveReference(text string) (v Value, ok bool) {
 	name, ok := strings.CutPrefix(text, "${")
 	name, isClosed := strings.CutSuffix(name, "}")

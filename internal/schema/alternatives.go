@@ -55,8 +55,8 @@ func (c *comparison) compareAlternatives(was, is group, at place) (local []Diffe
 			Was: jsonraw.Quote(was.keyword), Is: jsonraw.Quote(is.keyword),
 		})
 	}
-	// placeOf returns the place of the alternatives a[i] and b[j]: its pointer is that of b[j], or that of
-	// a[i] if the new schema has no alternatives.
+	// placeOf returns the place of the alternatives a[i] and b[j]: its pointer is b[j]'s, or a[i]'s
+	// if the new schema has no alternatives.
 	placeOf := func(i, j int) place {
 		child := at.child(at.pointer, at.name)
 		child.ignoresNotes = was.keyword == "" || is.keyword == ""
@@ -123,7 +123,7 @@ func alternativesJSON(alternatives [][]part, indexes []int) json.RawMessage {
 	return jsonraw.ListOf(indexes, func(i int) json.RawMessage { return conjunctionJSON(alternatives[i]) })
 }
 
-// resolveAlias follows a part that consists of a single reference, apart from notes. It also
+// resolveAlias follows a part that consists of a single reference and perhaps notes. It also
 // returns the name of the definition, "" without a reference.
 func (c *comparison) resolveAlias(p part) (target part, name string) {
 	for range maxVisits {
@@ -196,8 +196,8 @@ func (c *comparison) pairTypes(
 	return pairs, restA, restB, restTypesA&restTypesB == 0
 }
 
-// overlap returns the index of the only set that shares a type with t. isOnly is false if
-// several sets or none do.
+// overlap returns the index of the only set that shares a type with t. isOnly is false if several
+// sets or no set share a type.
 func overlap(t Types, sets []Types) (index int, isOnly bool) {
 	count := 0
 	for i, other := range sets {

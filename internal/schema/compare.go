@@ -112,7 +112,7 @@ func (c *comparison) spend(n int) bool {
 	return c.bytesLeft > 0
 }
 
-// add adds a difference at a place; keyword is "" for the whole schema.
+// add adds a difference at a place; keyword is "" if the whole schema differs.
 func (c *comparison) add(at place, kind, keyword string, was, is json.RawMessage) {
 	d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: was, Is: is}
 	if keyword != "" {
@@ -315,7 +315,8 @@ func (c *comparison) addLocal(local []Difference, a, b []part, at place) {
 	}
 }
 
-// conjunctionJSON returns a conjunction as one JSON value for display, or nil for an empty conjunction.
+// conjunctionJSON returns a conjunction as one JSON value for display, or nil if the conjunction is
+// empty.
 func conjunctionJSON(parts []part) json.RawMessage {
 	switch len(parts) {
 	case 0:

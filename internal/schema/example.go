@@ -21,8 +21,8 @@ func Example(schema json.RawMessage) json.RawMessage {
 }
 
 // Placeholder returns arguments for a tool without a valid example: at most 100 of the required
-// members, or of all members if none is required. The result is not JSON: each value is the bare
-// word VALUE, for the user to replace.
+// members, or of all members if no member is required. The result is not JSON: each value is the
+// bare word VALUE, for the user to replace.
 func Placeholder(schema json.RawMessage) json.RawMessage {
 	properties := New(schema).Schema().Properties()
 	if slices.ContainsFunc(properties, func(p Property) bool { return p.Required }) {
@@ -82,8 +82,8 @@ func (m *generator) makeValue(s Schema, name string, depth int) json.RawMessage 
 	return json.RawMessage("null")
 }
 
-// makeList returns an array. It has an item even if none is required, because a call with an empty
-// array rarely shows anything.
+// makeList returns an array. It has an item even if the schema requires no item, because a call
+// with an empty array rarely shows anything.
 func (m *generator) makeList(s Schema, depth int) json.RawMessage {
 	first := s.List("prefixItems")
 	item, _ := s.Item()
@@ -181,8 +181,8 @@ var sampleTexts = []struct{ format, word, text string }{
 	{"", "location", "Paris"},
 }
 
-// sampleText returns a text that the limits, the format and the pattern of s allow, or "example" if it finds
-// none. name is the member's name: it suggests a text, such as a city.
+// sampleText returns a text that the limits, the format and the pattern of s allow, or "example" if
+// it finds no such text. name is the member's name: it suggests a text, such as a city.
 func sampleText(s Schema, name string) string {
 	minLength := naturalNumber(s.First("minLength"), 0)
 	maxLength := naturalNumber(s.First("maxLength"), maxMakeText)
@@ -209,8 +209,9 @@ func sampleText(s Schema, name string) string {
 	return "example"
 }
 
-// readBound returns one bound of s, as written and as a number; nil and unlimited if there is none. In
-// draft 4 exclusiveMinimum is a flag next to minimum, from draft 6 on it is a number.
+// readBound returns one bound of s, as written and as a number; or nil and unlimited if s has no
+// such bound. In draft 4 exclusiveMinimum is a flag next to minimum, from draft 6 on it is a
+// number.
 func readBound(s Schema, name, exclusive string, unlimited float64) (raw json.RawMessage, n float64, isExclusive bool) {
 	raw = s.First(name)
 	n = unlimited

@@ -52,7 +52,7 @@ func compareValues(was, is *view, at place) (differences []Difference) {
 	return differences
 }
 
-// rawTypes returns a set as a value of the keyword "type", or nil for all types.
+// rawTypes returns a set as a value of the keyword "type", or nil if the set has all types.
 func rawTypes(t Types) json.RawMessage {
 	names := t.Names()
 	if t == AllTypes {
@@ -80,8 +80,8 @@ func tightenedSuffix(isTighter bool) string {
 	return "-loosened"
 }
 
-// An addFunc adds a difference of a kind: keyword is the keyword that differs, "" for the whole schema,
-// a and b are its values before and after, and note explains them.
+// An addFunc adds a difference of a kind: keyword is the keyword that differs, or "" if the whole
+// schema differs, a and b are its values before and after, and note explains them.
 type addFunc func(kind, keyword string, a, b json.RawMessage, note string)
 
 // compareEnums compares two lists of values. nil allows every value.
@@ -233,7 +233,7 @@ func compareDivisors(a, b []json.RawMessage, shared Types, add addFunc) {
 	}
 }
 
-// singleOrList returns the only value of a list, or the list as JSON, or nil for an empty list.
+// singleOrList returns the only value of a list, or the list as JSON, or nil if the list is empty.
 func singleOrList(values []json.RawMessage) json.RawMessage {
 	switch len(values) {
 	case 0:

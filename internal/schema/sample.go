@@ -17,7 +17,7 @@ type trial struct {
 	isConclusive bool
 	// isSame is set if both schemas accept the same values.
 	isSame bool
-	// lost describes a value that only the first schema accepts, gained one that only the
+	// lost describes a value that only the first schema accepts, gained a value that only the
 	// second accepts; "" if there is no such value.
 	lost, gained string
 }
@@ -210,7 +210,8 @@ func inPlaceSchemas(m jsonraw.Members) (all []json.RawMessage) {
 	return all
 }
 
-// smallNumber reads a keyword as a number of at most 1<<30, or returns otherwise if it has none.
+// smallNumber reads a keyword as a number of at most 1<<30, or returns otherwise if the keyword has
+// no such number.
 func smallNumber(m jsonraw.Members, name string, otherwise int) int {
 	n, err := strconv.ParseFloat(string(m.Value(name)), 64)
 	if err != nil || n < 0 {

@@ -29,7 +29,7 @@ func (g *sampler) makeArray(m jsonraw.Members, depth, n, last int) json.RawMessa
 	return jsonraw.List(items)
 }
 
-// itemSchema returns the schema of the item with index i, nil if it has none.
+// itemSchema returns the schema of the item with index i, or nil if it has no schema.
 func itemSchema(m jsonraw.Members, i int) json.RawMessage {
 	prefix := memberItems(m, "prefixItems")
 	if i < len(prefix) {
@@ -71,7 +71,7 @@ func (g *sampler) arraysNear(m jsonraw.Members, depth int) (values []json.RawMes
 	return append(values, json.RawMessage(`["a","a"]`), json.RawMessage(`[1,1]`))
 }
 
-// makeObject returns an object of the members for which isWanted returns true, each with its most typical
+// makeObject returns an object of the members that isWanted accepts, each with its most typical
 // value.
 func (g *sampler) makeObject(
 	m jsonraw.Members, depth int, isWanted func(name string, required bool) bool,

@@ -218,7 +218,7 @@ func (s Schema) IsCircular() bool {
 // Get returns a keyword of s, or nil if it is absent. It ignores allOf.
 func (s Schema) Get(name string) json.RawMessage { return s.members.Value(name) }
 
-// List returns the items of an array keyword of s, or nil for any other value.
+// List returns the items of an array keyword of s, or nil if the value is not an array.
 func (s Schema) List(name string) []json.RawMessage {
 	if raw := s.Get(name); len(raw) > 0 && raw[0] == '[' {
 		return s.doc.parseArray(raw)

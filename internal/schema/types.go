@@ -40,7 +40,8 @@ var typeNames = []struct {
 	{"null", Null},
 }
 
-// TypeNamed returns the types that a word of the keyword "type" allows, or 0 for an unknown word.
+// TypeNamed returns the types that a word of the keyword "type" allows, or 0 if the word is
+// unknown.
 func TypeNamed(word string) Types {
 	for _, t := range typeNames {
 		if t.name == word {
@@ -50,7 +51,7 @@ func TypeNamed(word string) Types {
 	return 0
 }
 
-// ParseTypes reads the keyword "type". It returns AllTypes and false for an unknown word.
+// ParseTypes reads the keyword "type". It returns AllTypes and false if a word is unknown.
 func ParseTypes(raw json.RawMessage) (all Types, ok bool) {
 	items, err := jsonraw.Array(raw)
 	if err != nil {
@@ -78,7 +79,7 @@ func (t Types) Names() (names []string) {
 	return names
 }
 
-// TypeOf returns the type of a JSON value, or 0 for an empty or invalid one.
+// TypeOf returns the type of a JSON value, or 0 if raw is empty or invalid.
 func TypeOf(raw json.RawMessage) Types {
 	if len(raw) == 0 {
 		return 0

@@ -319,8 +319,8 @@ func (v *view) tighten(end string, upper bool, l limit) {
 	}
 }
 
-// compareLimits returns 1 if b is tighter than a, -1 if it is looser. upper says that they are upper limits.
-// It returns false if the numbers cannot be compared.
+// compareLimits returns 1 if b is tighter than a, -1 if it is looser. upper reports whether they
+// are upper limits. It returns false if the numbers cannot be compared.
 func compareLimits(a, b limit, upper bool) (int, bool) {
 	order, ok := compareNumbers(b.number, a.number)
 	if upper {

@@ -16,7 +16,7 @@ type Node struct {
 	// Depth counts the schemas that contain this one.
 	Depth int
 	Raw   json.RawMessage
-	// Members are the keywords. Nil for the schemas true and false.
+	// Members are the keywords. They are nil if the schema is true or false.
 	Members jsonraw.Members
 	// Property is the member's name if the schema is directly under properties.
 	Property string
@@ -135,7 +135,7 @@ func (t *Tree) BadRefs() (bad []Ref) {
 	return bad
 }
 
-// isKnownBase reports whether a reference's base URI is one of the ids or a known dialect.
+// isKnownBase reports whether a reference's base URI is an element of ids or a known dialect.
 func isKnownBase(base string, ids []string) bool {
 	for _, id := range ids {
 		id = strings.TrimSuffix(id, "#")

@@ -27,13 +27,13 @@ const maxFindings = 10
 // Check returns where a result, or the params of a notification or a request, differs from the
 // revision. method is the method of m, or of the request that m responds to. The level of a finding
 // is [wire.Error], or [wire.Info] for a missing member that servers often omit and clients do not
-// need. Check returns nil for revisions and methods that shapes.txt does not describe.
+// need. Check returns nil if shapes.txt does not describe the revision or the method.
 func Check(revision, method string, m *wire.Message) []wire.Finding {
 	return CheckBut(nil, revision, method, m)
 }
 
-// CheckBut does what Check does, but reports nothing on entries of a result's list for which skip
-// returns true: the caller reports those entries itself.
+// CheckBut does what Check does, but reports nothing on entries of a result's list that skip
+// accepts: the caller reports those entries itself.
 func CheckBut(skip func(entry []byte) bool, revision, method string, m *wire.Message) []wire.Finding {
 	t := table()
 	number := slices.Index(t.revisions, revision) + 1
@@ -64,8 +64,8 @@ func (c *checker) checkWhole(k *kind, raw []byte, known func() (jsonraw.Members,
 	c.check(k, raw)
 }
 
-// revisionOfTasks is the number in shapes.txt of the only revision in which a result has its task as
-// a member.
+// revisionOfTasks is the number in shapes.txt of the only revision where a result has its task as a
+// member.
 const revisionOfTasks = 4
 
 // resultShape returns the shape of a result, which depends on its content for some methods. revision is the
@@ -92,7 +92,8 @@ type checker struct {
 	problems []problem
 	// skip is the argument of CheckBut; nil skips nothing.
 	skip func(entry []byte) bool
-	// response is the message with the result, which has parsed the lists in it; nil for params.
+	// response is the message with the result, which has parsed the lists in it; nil if params are
+	// checked.
 	response *wire.Message
 }
 
@@ -163,7 +164,7 @@ func (c *checker) findings() []wire.Finding {
 	return findings
 }
 
-// check checks a value against k; a nil k accepts any value. raw is nil for a missing value.
+// check checks a value against k; a nil k accepts any value. raw is nil if the value is missing.
 func (c *checker) check(k *kind, raw []byte) {
 	if k == nil {
 		return

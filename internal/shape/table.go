@@ -44,7 +44,7 @@ func (s span) contains(revision int) bool { return s.from <= revision && revisio
 // A kind is the type of a value. Exactly one of plain, items, values, members and alternatives is
 // set.
 type kind struct {
-	// name is the name of a definition; "" for a type inside a definition.
+	// name is the name of a definition; or "" if the type is inside a definition.
 	name string
 	// plain is string, integer, natural, number, fraction, boolean, object, null, any, nothing, or
 	// a quoted string that the value must equal.
@@ -70,8 +70,8 @@ type member struct {
 	kind *kind
 }
 
-// shapeOf returns the shape of a message of a method in a revision; nil if there is none. kind is
-// result, notification or request.
+// shapeOf returns the shape of a message of a method in a revision; or nil if it has no shape. kind
+// is result, notification or request.
 func (t *shapes) shapeOf(kind, method string, at int) *kind {
 	for _, m := range t.byMethod[method] {
 		if m.kind == kind && m.contains(at) {
@@ -132,7 +132,7 @@ func (t *shapes) parseSpan(words []string) span {
 	return s
 }
 
-// mustAtoi parses a number, and panics if there is none.
+// mustAtoi parses a number, and panics if digits is not a number.
 func mustAtoi(digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {
@@ -207,7 +207,7 @@ func (t *shapes) parseAlternatives(k *kind, types string) {
 	}
 }
 
-// alternativesIn returns the alternatives in a revision, including those of nested alternatives.
+// alternativesIn returns the alternatives in a revision, including nested alternatives.
 func (k *kind) alternativesIn(revision int) (list kinds) {
 	for i, alternative := range k.alternatives {
 		if !k.spans[i].contains(revision) {
@@ -260,7 +260,7 @@ func (k *kind) matchesPlainly(raw json.RawMessage, revision int) bool {
 	return matches && allPlain
 }
 
-// descriptions returns the descriptions of plain kinds; nil if one of them is not plain.
+// descriptions returns the descriptions of plain kinds; or nil if a kind is not plain.
 func (k kinds) descriptions() (all []string) {
 	for _, o := range k {
 		if o.plain == "" {
@@ -271,8 +271,8 @@ func (k kinds) descriptions() (all []string) {
 	return all
 }
 
-// discriminator returns the name of the member that names the kind of an object; "" if there is
-// none.
+// discriminator returns the name of the member that names the kind of an object; or "" without such
+// a member.
 func (k kinds) discriminator(revision int) string {
 	for _, o := range k {
 		for _, m := range o.members {

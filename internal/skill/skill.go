@@ -41,7 +41,7 @@ type Entry struct {
 	Name, Description string
 	// Front is the front matter as the server parsed it.
 	Front json.RawMessage
-	// Files are the files with their sizes; nil for a Dynamic skill, whose files are not listed.
+	// Files are the files with their sizes; nil if the skill is Dynamic: its files are not listed.
 	Files   []File
 	Dynamic bool
 }
@@ -333,7 +333,7 @@ func equal(a, b json.RawMessage) bool {
 func isNull(raw json.RawMessage) bool { return raw == nil || string(bytes.TrimSpace(raw)) == "null" }
 
 // Print returns a fingerprint of all files of a skill, for approvals: a JSON object with the digest
-// of each file by URI. Returns nil for a Dynamic skill, because its files are not known.
+// of each file by URI. It returns nil if the skill is Dynamic, because its files are not known.
 func (e *Entry) Print() json.RawMessage {
 	if e.Dynamic {
 		return nil

@@ -20,7 +20,7 @@ const (
 )
 
 // A Dir makes Buffers whose files are in this directory, or in the directory of temporary files if
-// none can be made here. The Buffers of "" stay in memory.
+// no file can be made here. The Buffers of "" stay in memory.
 type Dir string
 
 // New returns a Buffer for about size bytes; 0 means that the size is unknown.
@@ -73,7 +73,7 @@ func (b *Buffer) Len() int64 { return b.written + int64(len(b.pending)) }
 // InFile reports whether the bytes are in a file.
 func (b *Buffer) InFile() bool { return b.file != nil || b.mapped != nil }
 
-// Write stores more bytes. The error is that of the file.
+// Write stores more bytes. The error is from the file.
 func (b *Buffer) Write(p []byte) (int, error) {
 	if err := b.makeRoom(len(p)); err != nil {
 		return 0, err
@@ -85,7 +85,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ReadFrom stores all bytes of src. The error is that of src, or a *FileError.
+// ReadFrom stores all bytes of src. The error is from src, or a *FileError.
 func (b *Buffer) ReadFrom(src io.Reader) (n int64, err error) {
 	for {
 		if err := b.makeRoom(minRead); err != nil {
@@ -223,8 +223,8 @@ func Pieces(p []byte) iter.Seq[[]byte] {
 	}
 }
 
-// ReleasePassed releases p[from:to] if it has at least Piece bytes. It returns the offset from which p is
-// not released, for the next call of a loop over p.
+// ReleasePassed releases p[from:to] if it has at least Piece bytes. It returns the offset where the
+// part of p that is not released begins, for the next call of a loop over p.
 func ReleasePassed(p []byte, from, to int) int {
 	if to-from < Piece {
 		return from

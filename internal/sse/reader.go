@@ -106,7 +106,7 @@ func (r *Reader) Next() (Event, error) {
 func (r *Reader) Release() { r.unreleased-- }
 
 // addField adds one non-empty line to the current event. It returns a TooLargeError if the event
-// exceeds the limit, for which comments do not count.
+// exceeds the limit; comments do not count.
 func (r *Reader) addField(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -268,9 +268,9 @@ func (r *Reader) keepEarlierBytes() {
 	r.earlierBytes = append(r.earlierBytes, r.buf[r.eventStart:min(r.start, r.eventStart+room)]...)
 }
 
-// startBlock makes a block that begins with rest, the bytes not yet consumed, the buffer. It uses the
-// old block again only if no event refers to it: neither one that was returned and not released, nor
-// the current one by its data.
+// startBlock makes a block that begins with rest, the bytes not yet consumed, the buffer. It uses
+// the old block again only if no event refers to it: neither an event that was returned and not
+// released, nor the current event by its data.
 func (r *Reader) startBlock(rest []byte) {
 	block := r.buf[:0]
 	size := r.blockSize(len(rest))

@@ -17,8 +17,8 @@ import (
 // need a new version, because older versions keep them.
 const formatVersion = 1
 
-// A document is state.json. Sessions are decoded together and encoded one by one, so that each can
-// keep its unknown members.
+// A document is state.json. Sessions are decoded all at once and encoded one by one, so that each
+// can keep its unknown members.
 type document[S any] struct {
 	Version    int          `json:"version"`
 	Generation int64        `json:"generation"`

@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// checkDir returns an error for a state directory that another user could have changed. The error is
-// fs.ErrNotExist if there is none.
+// checkDir returns an error for a state directory that another user could have changed. The error
+// is fs.ErrNotExist if the directory does not exist.
 func checkDir(dir string) error {
 	fi, err := os.Lstat(dir)
 	if err == nil && fi.Mode()&fs.ModeSymlink != 0 {

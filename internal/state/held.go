@@ -11,14 +11,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A KeptServer says that another process keeps the server of a session running.
+// A KeptServer describes another process that keeps the server of a session running.
 type KeptServer struct {
 	// Socket is the socket of the keep process.
 	Socket string `json:"socket"`
 	// PID is the keep process, Since when it was started.
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
-	// Idle is how long the server runs without being used, in nanoseconds, or 0 for no limit.
+	// Idle is how long the server runs without being used, in nanoseconds, or 0, which means no
+	// limit.
 	Idle time.Duration `json:"idle,omitempty"`
 }
 

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Request ids. "The request ID MUST NOT have been previously used by the requestor within
-// the same session" (basic, "Requests"), and all processes of the user share a session. So
-// each session has a counter in a file of its own: the version of the format and the next
-// id, which are changed in place under the lock:
+// Request ids. "The request ID MUST NOT have been previously used by the requestor within the same
+// session" (basic, "Requests"), and all processes of the user share a session. So each session has
+// a counter in a separate file: the version of the format and the next id, which are changed in
+// place under the lock:
 //
 //	1 0000000000000000042
 //

@@ -22,7 +22,7 @@ const pidOffset = 1
 const pidWidth = 10
 
 // lock creates the directory if necessary and locks it. The error has reason [Locked] or another
-// reason, or is the context's error if the context ended. The lock is a file of its own, because
+// reason, or is the context's error if the context ended. The lock is a separate file, because
 // state.json is replaced by renaming. The operating system releases the lock when its owner dies.
 func (d *directory) lock(ctx context.Context) (unlock func(), err error) {
 	return d.lockFile(ctx, lockName, d.wait)

@@ -34,7 +34,7 @@ const (
 // change.
 type Pin struct {
 	Tool string `json:"tool"`
-	// Revision is the protocol revision in which the definition was listed.
+	// Revision is the protocol revision that the definition was listed in.
 	Revision   string          `json:"revision,omitempty"`
 	Definition json.RawMessage `json:"definition"`
 	// Noted is the caller's text about the last harmless change that the user was shown.
@@ -59,7 +59,7 @@ type pinFile struct {
 // stored.
 func (s *Store) Pins(key string) *Pins { return &Pins{&s.dir, key} }
 
-// Of returns the pins of one tool, one for each revision, or none. An error means that the file
+// Of returns the pins of one tool, one for each revision, if any. An error means that the file
 // cannot be used.
 func (p *Pins) Of(tool string) ([]Pin, error) {
 	file, err := p.dir.readPins(hashed(p.key))
@@ -120,7 +120,7 @@ func (f *pinFile) addServers(names []string) {
 	f.Servers = f.Servers[max(0, len(f.Servers)-maxPinNames):]
 }
 
-// addPin adds a pin in place of the one of the same tool and revision, and deletes the oldest pins
+// addPin adds a pin in place of the pin of the same tool and revision, and deletes the oldest pins
 // if the file would become too large to be read again.
 func (f *pinFile) addPin(pin Pin) {
 	isReplaced := func(old Pin) bool { return old.Tool == pin.Tool && old.Revision == pin.Revision }

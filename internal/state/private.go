@@ -26,8 +26,8 @@ func (p *Private) Path() string { return p.dir.file(p.name) }
 // Read returns the file's contents without a lock, or nil if it does not exist.
 func (p *Private) Read() ([]byte, error) { return p.dir.read(p.name, maxState) }
 
-// Update replaces the file under the state's lock, for which it waits at most five seconds. If
-// change returns an error, Update returns that error and writes nothing.
+// Update replaces the file under the state's lock. It waits for the lock for at most five seconds.
+// If change returns an error, Update returns that error and writes nothing.
 func (p *Private) Update(ctx context.Context, change func(old []byte) ([]byte, error)) error {
 	unlock, err := p.dir.lock(ctx)
 	if err != nil {
@@ -67,9 +67,9 @@ func (p *Private) Repair(ctx context.Context, isDamaged func(raw []byte) bool) (
 	return p.dir.setAside(p.name)
 }
 
-// Lock locks a separate lock of the file, under which the file can be read and updated. It is for
-// work that only one process may do at a time and that takes longer than an update. It waits at most
-// a minute.
+// Lock locks a separate lock of the file. While it is held, the file can still be read and updated.
+// It is for work that only one process may do at a time and that takes longer than an update. It
+// waits at most a minute.
 func (p *Private) Lock(ctx context.Context) (release func(), err error) {
 	return p.dir.lockFile(ctx, p.name+".lock", privateLockWait)
 }

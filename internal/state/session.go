@@ -39,7 +39,7 @@ type Session struct {
 	Revision string `json:"revision,omitempty"`
 	// Pinned is set if --protocol named the revision.
 	Pinned bool `json:"pinned,omitempty"`
-	// SessionID is the Mcp-Session-Id, or "" if the server sent none.
+	// SessionID is the Mcp-Session-Id, or "" if the server did not send it.
 	SessionID Secret `json:"session_id,omitempty"`
 	// Cookies is the Cookie field for requests, or "" if the server and proxies in front of it set no
 	// cookie.
@@ -86,7 +86,8 @@ type Origin struct {
 	Folder string `json:"folder,omitempty"`
 	Name   string `json:"name"`
 	// Entry is the configuration that was made of a server card, as JSON. It contains references
-	// instead of secrets, and the card is not read again. It is "" for a program's file.
+	// instead of secrets, and the card is not read again. It is "" if the configuration is in a
+	// program's file.
 	Entry string `json:"entry,omitempty"`
 }
 

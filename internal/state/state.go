@@ -65,8 +65,8 @@ func (st *State) Remove(name string) bool {
 // Current returns the name of the session that commands use by default, or "".
 func (st *State) Current() string { return st.current }
 
-// SetCurrent makes a session the current one; "" means none. It reports false if the session does
-// not exist.
+// SetCurrent makes a session the current one; "" means no session. It reports false if the session
+// does not exist.
 func (st *State) SetCurrent(name string) bool {
 	if _, ok := st.sessions[name]; !ok && name != "" {
 		return false

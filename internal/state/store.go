@@ -72,7 +72,7 @@ func (s *Store) Load() (State, error) {
 	return st, err
 }
 
-// read returns the file's bytes, or nil if there is none, and the state in them.
+// read returns the file's bytes, or nil without a file, and the state in them.
 func (s *Store) read() ([]byte, State, error) {
 	raw, err := s.dir.read(stateName, maxState)
 	if raw == nil {

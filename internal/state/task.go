@@ -12,17 +12,17 @@ const maxTasks = 100
 // A Task is work that a server continues while no mcpc runs.
 type Task struct {
 	ID string `json:"id"`
-	// Session and Key identify the session in which the task began. Both are empty if the session was
-	// not stored.
+	// Session and Key identify the session that the task began in. Both are empty if the session
+	// was not stored.
 	Session string `json:"session,omitempty"`
 	Key     string `json:"key,omitempty"`
 	// Endpoint is the server's URL.
 	Endpoint string `json:"endpoint,omitempty"`
-	// Revision is the protocol revision in which the task began, Tool the tool that was called.
+	// Revision is the protocol revision that the task began in, Tool the tool that was called.
 	Revision string    `json:"revision,omitempty"`
 	Tool     string    `json:"tool,omitempty"`
 	BegunAt  time.Time `json:"begun_at"`
-	// TTLms is how long the server keeps the task, in milliseconds, or 0 for no limit.
+	// TTLms is how long the server keeps the task, in milliseconds, or 0, which means no limit.
 	TTLms int64 `json:"ttl_ms,omitempty"`
 	// Answered are the names of the task's input requests that were answered.
 	Answered []string `json:"answered,omitempty"`

@@ -24,7 +24,7 @@ const maxToolFiles = 256
 // A ToolList is a server's complete list of tools when it was fetched.
 type ToolList struct {
 	FetchedAt time.Time
-	// TTLms is the server's ttlMs, or nil if it sent none.
+	// TTLms is the server's ttlMs, or nil if it did not send it.
 	TTLms *int64
 	// Tools are in the server's order.
 	Tools []Tool
@@ -138,8 +138,7 @@ func (s *Store) DropTools(key string) error {
 	return nil
 }
 
-// readTools reads the tools of a list for which wanted returns true. It returns nil if no list is
-// stored.
+// readTools reads the tools of a list that wanted accepts. It returns nil if no list is stored.
 func (s *Store) readTools(key string, wanted func(name string) bool) (*ToolList, error) {
 	if err := checkDir(s.dir.path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

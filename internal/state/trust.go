@@ -75,7 +75,7 @@ func (t Trusts) Save(ctx context.Context, trust Trust) error {
 	})
 }
 
-// Drop deletes the approvals for which drop returns true, and returns their number.
+// Drop deletes the approvals that drop selects, and returns their number.
 func (t Trusts) Drop(ctx context.Context, drop func(Trust) bool) (n int, err error) {
 	err = t.change(ctx, func(all []Trust) []Trust {
 		remaining := slices.DeleteFunc(slices.Clone(all), drop)

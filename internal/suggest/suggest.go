@@ -11,10 +11,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Nearest returns the known word that is most similar to word, or "" if none is near. A known word
-// is near if at most two characters in five would have to change; two swapped neighbours count as
-// one. If none is near, Nearest returns the only known word that begins with word, if word has
-// three characters or more. Of equally near words it returns the first.
+// Nearest returns the known word that is most similar to word, or "" if no word is near. A known
+// word is near if at most two characters in five would have to change; two swapped neighbours count
+// as one. If no word is near, Nearest returns the only known word that begins with word, if word
+// has three characters or more. Of equally near words it returns the first.
 func Nearest(word string, known []string) string {
 	length := utf8.RuneCountInString(word)
 	if length == 0 || length > 200 {
@@ -47,8 +47,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// onlyCompletion returns the only known word that begins with prefix in any case, or "" if there are none or
-// several. prefix is in lower case.
+// onlyCompletion returns the only known word that begins with prefix in any case, or "" if no word
+// or several words do. prefix is in lower case.
 func onlyCompletion(prefix string, known []string) string {
 	completion := ""
 	for _, k := range known {
@@ -64,9 +64,9 @@ func onlyCompletion(prefix string, known []string) string {
 }
 
 // NearestName returns the known name of a tool, a prompt or a resource that is most similar to
-// name, or "" if none is near. A name is a verb and an object: unless at most two letters differ, a
-// known name with the same object comes before one that has more letters in common. For find_issues
-// it returns search_issues rather than find_dsns.
+// name, or "" if no name is near. A name is a verb and an object: unless at most two letters
+// differ, a known name with the same object comes before a name that has more letters in common.
+// For find_issues it returns search_issues rather than find_dsns.
 func NearestName(name string, known []string) string {
 	near := Nearest(name, known)
 	object := lastWord(name)
@@ -146,7 +146,7 @@ func swapNeighbours(word string) (all []string) {
 }
 
 // DidYouMean returns a hint for an unknown word: form with the nearest known word instead of %s, or
-// otherwise if none is near. mcpc never corrects a word itself.
+// otherwise if no word is near. mcpc never corrects a word itself.
 func DidYouMean(form wire.Hint, typed string, known []string, otherwise wire.Hint) wire.Hint {
 	if near := Nearest(typed, known); near != "" {
 		return "did you mean " + wire.Hint(strings.Replace(string(form), "%s", near, 1)) + "?"

@@ -13,13 +13,14 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// The functions of this file edit a client's configuration as text, so that comments, order and format
-// do not change. The file is TOML if its name says so, else JSON with comments and trailing commas.
+// The functions of this file edit a client's configuration as text, so that comments, order and
+// format do not change. The file is TOML if its name has that extension, else JSON with comments
+// and trailing commas.
 
 // An EntryError says why the entry of a server cannot be edited.
 type EntryError struct {
 	Text string
-	// Servers are the names in the file, if the server is not one of them.
+	// Servers are the names in the file, if the server is not among them.
 	Servers []string
 }
 
@@ -128,12 +129,12 @@ func splice(text []byte, edits ...edit) []byte {
 type entry struct {
 	command   string
 	commandAt span
-	// args is the array of arguments, the zero span if there is none; words and items are its
+	// args is the array of arguments, or the zero span without arguments; words and items are its
 	// elements.
 	args  span
 	words []string
 	items []span
-	// formatArgs formats the member args that Wrap adds if there is none.
+	// formatArgs formats the member args that Wrap adds if the entry has no args.
 	formatArgs func(words string) string
 }
 
@@ -212,7 +213,7 @@ func invalidArgsError(server string) error {
 	return &EntryError{Text: fmt.Sprintf("the arguments of the server %q are not a list of strings", server)}
 }
 
-// membersOf returns the members of an object; nil for any other value and for nil.
+// membersOf returns the members of an object; or nil if v is any other value or nil.
 func membersOf(v *hujson.Value) []hujson.ObjectMember {
 	if v == nil {
 		return nil

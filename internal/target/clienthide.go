@@ -20,8 +20,8 @@ var secretMembers = []string{"env", "envs", "environment", "env_vars", "headers"
 const maxShownDepth = 32
 
 // Hidden returns the text of a client's file without secrets: without the values of variables and
-// header fields anywhere in the file, and without the comments among them. It returns nil for a
-// file that it cannot parse.
+// header fields anywhere in the file, and without the comments among them. It returns nil if it
+// cannot parse the file.
 func (c Client) Hidden(text []byte) []byte {
 	if isTOML(c.paths[""]) {
 		return c.hideTOML(text)
@@ -124,7 +124,7 @@ func (c Client) hideTOML(text []byte) []byte {
 	p := unstable.Parser{KeepComments: true}
 	p.Reset(text)
 	var table []string
-	inValues := false // the current table is one of secretMembers or is in one
+	inValues := false // the current table is a member of secretMembers or is in one
 	for p.NextExpression() {
 		n := p.Expression()
 		hidesComment := inValues // a comment beside a secret may repeat it

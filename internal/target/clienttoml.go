@@ -124,7 +124,7 @@ func lastKey(n *unstable.Node) (last *unstable.Node) {
 }
 
 // argsFormat returns a function that formats the member args for insertion after the command, in
-// the style of the command: on a line of its own or in braces, with the same dotted prefix.
+// the style of the command: on a separate line or in braces, with the same dotted prefix.
 func (s *tomlSearch) argsFormat(n *unstable.Node, inBraces bool) func(string) string {
 	first := n.Key()
 	first.Next()

@@ -6,7 +6,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An Error says what is wrong with a target, in one sentence, and what to type instead. It names
+// An Error describes the fault of a target in one sentence, and has what to type instead. It names
 // the part and quotes nothing that may be a secret.
 type Error struct {
 	// Part is the wrong part: "target", "command", "name", or the part of a URL: "url", "scheme",
@@ -23,7 +23,7 @@ func (e *Error) Error() string { return e.Source.errorPrefix() + e.what }
 // Hint returns what to do instead, without a full stop.
 func (e *Error) Hint() wire.Hint { return e.hint }
 
-// An UnknownError says that a name is neither a session nor a server. The caller may look in Known
+// An UnknownError means that a name is neither a session nor a server. The caller may look in Known
 // for a similar name.
 type UnknownError struct {
 	Name   string

@@ -25,8 +25,8 @@ type Setting struct{ Name, Value string }
 // unchecked, and with variables.
 type Server struct {
 	Client Client
-	// File is the configuration file, Folder the folder of its project, or the folder in which mcpc
-	// runs if the file belongs to no project.
+	// File is the configuration file, Folder the folder of its project, or the folder that mcpc
+	// runs in if the file belongs to no project.
 	File, Folder string
 	Name         string
 	Kind         Transport
@@ -52,7 +52,7 @@ type Server struct {
 	Inputs  []ClientInput
 }
 
-// A ClientInput is a value for which Visual Studio Code asks the user.
+// A ClientInput is a value that Visual Studio Code asks the user for.
 type ClientInput struct {
 	ID, Description, Default string
 	Options                  []string

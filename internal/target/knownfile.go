@@ -17,9 +17,9 @@ import (
 // The functions of this file read configurations of other programs, which have different names for
 // the same things. An invalid entry is still shown, with its problem.
 
-// Decode returns a client's file as JSON. The file is TOML if its name says so, else JSON with
-// comments and trailing commas. The error has the position of a syntax error and quotes nothing of
-// the file.
+// Decode returns a client's file as JSON. The file is TOML if its name has that extension, else
+// JSON with comments and trailing commas. The error has the position of a syntax error and quotes
+// nothing of the file.
 func Decode(file string, text []byte) (json.RawMessage, error) {
 	if !isTOML(file) {
 		return standardJSON(text)
@@ -45,7 +45,7 @@ func tomlError(err error) error {
 const maxBrackets = 50_000
 
 // standardJSON returns text with blanks instead of comments, trailing commas and a byte order mark:
-// standard JSON, in which everything is at the same offset.
+// standard JSON, where everything is at the same offset.
 func standardJSON(text []byte) (json.RawMessage, error) {
 	text = bytes.Clone(text)
 	if bytes.HasPrefix(text, []byte("\xEF\xBB\xBF")) {

@@ -45,9 +45,9 @@ func hasOnly(s, set string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune(set, r) }) < 0
 }
 
-// NameFor proposes a name for a session with a target: short, readable, valid, and one for which
-// taken is false. A session keeps its name. The name has nothing from a URL or a command that can
-// be a secret: no query, and of a path only a plain word.
+// NameFor proposes a name for a session with a target: short, readable, valid, and not taken. A
+// session keeps its name. The name has nothing from a URL or a command that can be a secret: no
+// query, and of a path only a plain word.
 func NameFor(t Target, taken func(string) bool) string {
 	var base string
 	switch t.Kind {

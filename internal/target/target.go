@@ -36,7 +36,7 @@ func (k Kind) String() string {
 	return [...]string{"none", "url", "session", "demo", "command", "known"}[k]
 }
 
-// A Source says what chose the target.
+// A Source is what chose the target.
 type Source int
 
 // The sources, the strongest first.

@@ -159,7 +159,7 @@ func parseAuthority(authority string) (host, port string, err *Error) {
 	return host, port, err
 }
 
-// parsePort returns ":n", or "" for no port.
+// parsePort returns ":n", or "" without a port.
 func parsePort(port string) (string, *Error) {
 	if port == "" {
 		return "", nil

@@ -16,7 +16,7 @@ type Lookup struct {
 	Input func(ClientInput) (string, error)
 }
 
-// A VariableError says that a variable in a configuration has no value.
+// A VariableError means that a variable in a configuration has no value.
 type VariableError struct {
 	// Variable is the variable as written in the file, Env its name in the environment or "".
 	Variable, Env string
@@ -78,8 +78,8 @@ func (s Server) Variables() (names []string) {
 	return slices.Compact(names)
 }
 
-// A variable is one ${…} or $NAME in a setting. One of env, input and word is set; word is another
-// variable of an editor, such as workspaceFolder.
+// A variable is one ${…} or $NAME in a setting. Exactly one member of env, input and word is set;
+// word is another variable of an editor, such as workspaceFolder.
 type variable struct {
 	env, input, word string
 	// fallback is the text after :-, hasFallback is true if there is a :-.

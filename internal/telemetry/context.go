@@ -23,8 +23,8 @@ func (c Context) IsValid() bool { return c.Trace != otlp.TraceID{} && c.Span != 
 
 const traceparentLength = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 
-// ParseContext parses a traceparent as W3C Trace Context defines it. It reports false for an
-// invalid traceparent and ignores an invalid tracestate.
+// ParseContext parses a traceparent as W3C Trace Context defines it. It reports false if the
+// traceparent is invalid, and ignores an invalid tracestate.
 func ParseContext(traceparent, tracestate string) (Context, bool) {
 	if len(traceparent) < traceparentLength || traceparent[2] != '-' || traceparent[35] != '-' || traceparent[52] != '-' {
 		return Context{}, false
@@ -50,7 +50,7 @@ func ParseContext(traceparent, tracestate string) (Context, bool) {
 	return c, true
 }
 
-// Traceparent formats the context as a traceparent. It returns "" for an invalid context.
+// Traceparent formats the context as a traceparent. It returns "" if the context is invalid.
 func (c Context) Traceparent() string {
 	if !c.IsValid() {
 		return ""
@@ -62,8 +62,8 @@ func (c Context) Traceparent() string {
 	return "00-" + hex.EncodeToString(c.Trace[:]) + "-" + hex.EncodeToString(c.Span[:]) + flags
 }
 
-// decodeLowerHex decodes hexadecimal digits into dst. It reports false for upper-case and other
-// characters.
+// decodeLowerHex decodes hexadecimal digits into dst. It reports false if text has upper-case or
+// other characters.
 func decodeLowerHex(text string, dst []byte) bool {
 	if strings.ToLower(text) != text {
 		return false
@@ -103,7 +103,7 @@ func isTraceState(text string) bool {
 // by "@".
 func isStateKey(key string) bool {
 	tenant, system, isMultiTenant := strings.Cut(key, "@")
-	// The lengths are those of W3C Trace Context.
+	// The lengths come from W3C Trace Context.
 	if isMultiTenant && (len(tenant) > 241 || len(system) > 14 || system == "" || !isLower(system[0])) {
 		return false
 	}

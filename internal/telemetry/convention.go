@@ -3,7 +3,7 @@ package telemetry
 import "mcpc/internal/otlp"
 
 // The convention is open-telemetry/semantic-conventions-genai, which has no release yet.
-// ConventionSchema is the name of its registry on the branch from which the files were read.
+// ConventionSchema is the name of its registry on the branch that the files were read from.
 // ConventionCommit is the commit of model/mcp/common.yaml, which defines the errors.
 // testdata/convention.json lists the names and all files with their commits.
 const (

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/otlp"
 )
 
-// An instrument identifies one of the metrics.
+// An instrument identifies a metric.
 type instrument int
 
 const (

@@ -15,8 +15,8 @@ import (
 // A request is an exchange that still has spans to emit.
 type request struct {
 	number int
-	// repeat makes the span ids of a request unique that is sent again after its spans were emitted. It
-	// is 0 for the first time.
+	// repeat makes the span ids of a request unique that is sent again after its spans were
+	// emitted. It is 0 the first time.
 	repeat uint64
 	ref    int64
 	// dir is Received if the server sent the request.
@@ -47,7 +47,7 @@ type part struct {
 	conn *conn
 }
 
-// apply adds a frame to its request and returns the request, or nil if there is none. The request
+// apply adds a frame to its request and returns the request, or nil without a request. The request
 // may have ended with the frame.
 func (b *Builder) apply(p part) *request {
 	r := b.open[p.Exchange]

@@ -80,7 +80,7 @@ func linkTo(to Context) otlp.Link {
 	return otlp.Link{Trace: to.Trace, Span: to.Span, TraceState: to.State}
 }
 
-// digest returns the hash from which the ids of an exchange derive. Neither of its halves is zero,
+// digest returns the hash that the ids of an exchange derive from. Neither of its halves is zero,
 // because an id of zeros is invalid.
 func (b *Builder) digest(req *request, round int, side string) (sum [sha256.Size]byte) {
 	h := sha256.New()
@@ -196,7 +196,7 @@ const (
 )
 
 // endRound emits the spans of the current round, which share its events in the outer one. hasMore
-// is set if the response requires another round. Metrics leave out a round of which the outcome is
+// is set if the response requires another round. Metrics leave out a round whose outcome is
 // unknown.
 func (b *Builder) endRound(req *request, end outcome, hasMore bool) {
 	r := &req.round
@@ -250,7 +250,7 @@ func (b *Builder) endRound(req *request, end outcome, hasMore bool) {
 	r.links = nil
 }
 
-// subtractHolds subtracts the time for which messages were held from a span. The client waits during
+// subtractHolds subtracts from a span the time that messages were held for. The client waits during
 // that time, the server does not. The time of a frame with a server request is after the hold.
 func (r *round) subtractHolds(s *otlp.Span, dir wire.Direction) {
 	if dir == wire.Received && s.Kind == otlp.Server {
@@ -293,8 +293,8 @@ func (b *Builder) endRoot(req *request, end outcome) {
 	b.emit(req.ref, s)
 }
 
-// errorTypeOn returns the error.type for one side. It returns "" for a success, and for the server if
-// the client made the error.
+// errorTypeOn returns the error.type for one side. It returns "" after a success, and on the
+// server's side if the client made the error.
 func (end *outcome) errorTypeOn(kind otlp.Kind) string {
 	if end.isCallersFault && kind == otlp.Server {
 		return ""

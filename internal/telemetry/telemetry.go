@@ -148,7 +148,7 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 
 // Settle emits the spans of failed requests after their grace period. Add calls it with the time of
 // each frame. If there are no frames for a while, the caller must call it. Requests end in the
-// order in which they failed: one with a longer period delays the later ones.
+// order they failed in: a request with a longer period delays the later requests.
 func (b *Builder) Settle(now time.Time) {
 	if now.After(b.now) {
 		b.now = now

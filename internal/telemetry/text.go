@@ -45,7 +45,7 @@ func safeContent(raw json.RawMessage) string {
 	return cutText(string(safe), maxContent)
 }
 
-// idText returns an id as text: 7 for 7, abc for "abc", "" for null.
+// idText returns an id as text: 7 for 7, abc for "abc", and "" if id is null.
 func idText(id json.RawMessage) string {
 	if text, ok := jsonraw.Text(id); ok {
 		return cutText(text, maxName)

@@ -3,7 +3,7 @@
 //
 // It sends all questions at once, and last a request for the primary device attributes, which every
 // terminal has answered since the VT100. A terminal answers in order, so after that response no
-// other follows. So a terminal that knows none of the questions costs one round trip, and no
+// other follows. So a terminal that does not know the questions costs one round trip, and no
 // response is left in its input for the shell to read as a command. A terminal that does not
 // respond is given up after a second.
 //

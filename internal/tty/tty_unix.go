@@ -22,8 +22,7 @@ const (
 	maxBytes = 8 << 10
 )
 
-// A Terminal is the process's terminal in a mode without echo, in which reads do not wait for a
-// line.
+// A Terminal is the process's terminal in a mode without echo, where reads do not wait for a line.
 type Terminal struct {
 	fd        int
 	savedMode unix.Termios
@@ -38,7 +37,7 @@ var (
 )
 
 // Open opens the process's terminal and changes its mode; the caller must Close it. It fails,
-// without a change of the terminal, if there is none, if the process runs in the background, or if
+// without a change of the terminal, if the process has no terminal or runs in the background, or if
 // the user has typed ahead: reading would take that input from another program.
 func Open() (*Terminal, error) {
 	// A file of package os ignores the timeout that enterRawMode sets.
@@ -141,7 +140,7 @@ func ReaderClosed(f *os.File) bool {
 	}
 	closed := false
 	_ = raw.Control(func(fd uintptr) {
-		// Some systems ignore a pipe for which no event is requested.
+		// Some systems ignore a pipe if no event is requested for it.
 		files := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
 		n, err := unix.Poll(files, 0)
 		closed = err == nil && n > 0 && files[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
@@ -150,8 +149,8 @@ func ReaderClosed(f *os.File) bool {
 }
 
 // OpenInherited opens a file descriptor that the process inherited, for writing at its file offset.
-// Its error is one of the operating system. It is EBADF also for a descriptor that the process
-// opened itself (it closes on exec), and for a read-only one.
+// Its error is from the operating system. It is EBADF also if the process opened the descriptor
+// itself (it closes on exec), or if the descriptor is read-only.
 func OpenInherited(fd int) (*os.File, error) {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 	if err != nil {

@@ -47,8 +47,9 @@ func changingActions() []action {
 	}
 }
 
-// target returns the exchange that actions apply to: that of the detail if it has the focus, else
-// the selected one. row is nil if only its key is known, and key is "" if there is none.
+// target returns the exchange that actions apply to: the exchange of the detail if it has the
+// focus, else the selected exchange. row is nil if only its key is known, and key is "" without an
+// exchange.
 func (m *model) target() (key string, row *view.Row) {
 	if m.focus == paneDetail && m.detail.doc != nil {
 		return m.detail.key, &m.detail.doc.Row
@@ -141,7 +142,7 @@ func (m *model) likeMenu(sign string) tea.Cmd {
 const (
 	// excludeSign before a term of a filter excludes the exchanges that match it.
 	excludeSign = "-"
-	// maxFilterValue is the length in bytes from which a value is too long for a term.
+	// maxFilterValue limits the length in bytes of a value in a term.
 	maxFilterValue = 200
 )
 
@@ -320,7 +321,7 @@ func (m *model) compareMenu() tea.Cmd {
 }
 
 // conversationToCompare returns the selected or the shown conversation, or else the conversation of
-// the selected exchange, or else the newest. It returns nil if there is none.
+// the selected exchange, or else the newest. It returns nil without conversations.
 func (m *model) conversationToCompare() *view.Conversation {
 	if c := m.conversations.underCursor(); c != nil && m.focus == paneConversations {
 		return c

@@ -73,8 +73,8 @@ func (a *area) Type(text string) {
 	}
 }
 
-// move moves the cursor by drawn rows, of which a long line has several. It keeps the column if the
-// row is long enough, and stops at the first and the last row.
+// move moves the cursor by drawn rows; a long line has several. It keeps the column if the row is
+// long enough, and stops at the first and the last row.
 func (a *area) move(rows int) {
 	starts := a.lines[a.cursorLine].rowStarts(a.width)
 	row := rowAt(starts, a.lines[a.cursorLine].cursor)

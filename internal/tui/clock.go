@@ -52,7 +52,7 @@ func stateMark(r *view.Row) (cells.Role, string) {
 }
 
 // barParts returns the parts of an exchange's bar, which took seconds by now. The time that no
-// phase has is a part of its own.
+// phase has is a separate part.
 func barParts(r *view.Row, seconds float64) (parts []cells.BarPart) {
 	rest := seconds
 	for _, p := range r.Phases {

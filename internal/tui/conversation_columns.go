@@ -20,9 +20,9 @@ const (
 	minTitle  = 12 // the smallest width of a title beside a time
 )
 
-// conversationColumnsFor computes the layout of the list for w columns. titles are those of the
-// conversations, and sum has the total counts. Without room for column names the counts are narrow.
-// Titles are cut to show the times if conversations have equal titles.
+// conversationColumnsFor computes the layout of the list for w columns. titles are the titles of
+// the conversations, and sum has the total counts. Without room for column names the counts are
+// narrow. Titles are cut to show the times if conversations have equal titles.
 func conversationColumnsFor(
 	all []view.Conversation,
 	titles []string,

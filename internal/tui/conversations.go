@@ -13,7 +13,7 @@ import (
 // A conversationList is the pane with the conversations, the newest first, followed by quick filters.
 type conversationList struct {
 	all    []view.Conversation
-	chosen string // the ID of the chosen conversation, "" for all
+	chosen string // the ID of the chosen conversation, "" means all
 	sel    int    // the selected line: 0 is "all", then the conversations, then the filters
 
 	chosenByView bool // the view chose the conversation at the start, not the user
@@ -23,9 +23,9 @@ type conversationList struct {
 // quickFilters are the filters under the conversations.
 var quickFilters = []string{"is:open,cancelled", "is:error", "has:question", "has:finding"}
 
-// shownID returns the ID of the shown conversation, or "" for all. A conversation that the view
-// chose at the start applies only to the Talk view without a filter: filters and lists of tools
-// cover everything recorded.
+// shownID returns the ID of the shown conversation, or "" if all are shown. A conversation that the
+// view chose at the start applies only to the Talk view without a filter: filters and lists of
+// tools cover everything recorded.
 func (t *conversationList) shownID(isPlainTalk bool) string {
 	if t.chosenByView && !isPlainTalk {
 		return ""
@@ -60,8 +60,8 @@ func (t *conversationList) underCursor() *view.Conversation {
 	return &t.all[t.sel-1]
 }
 
-// replace replaces the conversations by those of a Reader, the oldest of which is first. The same
-// line stays selected.
+// replace replaces the conversations by a Reader's, which begin with the oldest. The same line
+// stays selected.
 func (t *conversationList) replace(oldestFirst []view.Conversation) {
 	selectedID := ""
 	if c := t.underCursor(); c != nil {
@@ -83,7 +83,8 @@ func (t *conversationList) replace(oldestFirst []view.Conversation) {
 
 // chooseForUser chooses the conversation that the Reader recommends to show first, and reports
 // whether the choice changed. It chooses once, and again only if follow is set and the user has not
-// chosen one. It chooses none unless hasNoFilter is set: a filter covers all conversations.
+// chosen one. It chooses no conversation unless hasNoFilter is set: a filter covers all
+// conversations.
 func (t *conversationList) chooseForUser(hasNoFilter, follow bool) bool {
 	mayReplace := t.chosenByView && follow
 	if len(t.all) == 0 || t.hasChosen && !mayReplace {
@@ -159,7 +160,8 @@ func (t *conversationList) draw(clock screenClock, hasFocus bool, shownID string
 	return lines[max(0, min(len(lines)-h, selected)):]
 }
 
-// drawFilters draws the quick filters. Those that the terms of the filter line contain have a mark.
+// drawFilters draws the quick filters. A filter that the terms of the filter line contain has a
+// mark.
 func (t *conversationList) drawFilters(hasFocus bool, terms []string, h int) (lines []drawn) {
 	if h >= minHeightForFacts {
 		lines = append(lines, drawn{}, drawn{Line: cells.TextLine(cells.Faint, "filters")})
@@ -188,7 +190,7 @@ func strongIf(isOn bool) cells.Role {
 	return cells.Plain
 }
 
-// minHeightForFacts is the height from which headings and facts about a conversation fit.
+// minHeightForFacts is the minimum height for headings and facts about a conversation.
 const minHeightForFacts = 14
 
 // conversationFacts returns facts about a conversation that do not fit into its line.

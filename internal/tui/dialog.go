@@ -125,7 +125,7 @@ func (d *menu) draw(w, h int) (lines []drawn) {
 	}
 	lines = append(lines, drawn{})
 	all := d.matchingChoices()
-	// The columns are as wide as the widest of all entries, also of those that do not match.
+	// The columns are as wide as the widest of all entries, also of entries that do not match.
 	textWidth := 0
 	keyWidth := 1
 	for _, c := range d.choices {

@@ -6,6 +6,6 @@
 // an old result never replaces a newer one. A Reader that blocks delays neither drawing nor the end
 // of the view.
 //
-// It is a package of its own, because package liveview serves it and the pages of package web from
+// It is a separate package, because package liveview serves it and the pages of package web from
 // the same recordings: neither knows the other, nor the commands.
 package tui

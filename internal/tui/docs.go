@@ -115,7 +115,8 @@ func toolCell(t *view.Tool, head string) cells.Span {
 	return cells.Text(cells.Warn, t.Changed) // the column "changed"
 }
 
-// goodOrWarn returns a text as good if it is the one that a working tool has, or else as a warning.
+// goodOrWarn returns a text as good if it is the wanted text, which a working tool has, or else as
+// a warning.
 func goodOrWarn(text, wanted string) cells.Span {
 	if text == wanted {
 		return cells.Text(cells.Good, "✓ "+text)

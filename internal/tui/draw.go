@@ -11,7 +11,7 @@ import (
 
 type drawn = cells.Drawn
 
-// The sizes from which the screen is divided, in columns and lines.
+// The minimum sizes for dividing the screen, in columns and lines.
 const (
 	wideMinWidth            = 100 // the conversations are drawn beside the list
 	detailBesideMinWidth    = 160 // the detail is drawn beside the list

@@ -22,7 +22,7 @@ type query struct {
 	onlyKeys  []string // show only these exchanges; nil means all
 
 	suggestions []view.Suggestion
-	picked      int // the number of the picked suggestion, from 1; 0 is none
+	picked      int // the number of the picked suggestion, from 1; 0 means no suggestion
 }
 
 // reloadLists reads the lists for a changed query.

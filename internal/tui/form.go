@@ -148,7 +148,7 @@ func (f *field) key(name, text string) {
 }
 
 // Content returns the values of the fields. It reports false if a value is missing or invalid, and
-// marks these fields. It then selects the last one of them.
+// marks these fields. It then selects the last of them.
 func (f *form) Content() (content json.RawMessage, ok bool) {
 	values := map[string]json.RawMessage{}
 	ok = true
@@ -168,7 +168,8 @@ func (f *form) Content() (content json.RawMessage, ok bool) {
 		ok = false
 	}
 	findings := f.form.Check(content)
-	// The schema may have more rules than a form knows. A schema that does not compile has none.
+	// The schema may have more rules than a form knows. A schema that does not compile adds no
+	// rules.
 	if schema, _, err := validate.Compile(f.form.Schema); ok && err == nil {
 		schemaFindings, _ := schema.Check(content)
 		findings = append(findings, schemaFindings...)

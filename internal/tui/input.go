@@ -112,7 +112,7 @@ func (in *input) Line(width int, active bool, errorStart int) cells.Line {
 }
 
 // rowStarts returns the index of the first rune of each row if the text is drawn in width columns,
-// of which the last is for the cursor. A width of 0, before the first drawing, gives one row.
+// whose last is for the cursor. A width of 0, before the first drawing, gives one row.
 func (in *input) rowStarts(width int) []int {
 	starts := []int{0}
 	used := 0

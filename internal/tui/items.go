@@ -36,7 +36,7 @@ type list struct {
 	sel    int        // the index of the selected item
 	follow bool       // the newest item stays selected
 	loaded bool       // a part was loaded, which may be empty
-	sort   string     // the order of view.Query; "" is that of time
+	sort   string     // the order of view.Query; "" orders by time
 	zoomed timeWindow // of the Time view
 	// absent is the reason why the shown conversation has no rows; "" if it has some.
 	absent string

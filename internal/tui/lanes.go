@@ -13,7 +13,7 @@ type level struct {
 	bars  []view.Bar
 }
 
-// levels returns the levels of lanes. The first one of a lane has its title. Bars beyond the last
+// levels returns the levels of lanes. The first level of a lane has its title. Bars beyond the last
 // level that is drawn share it.
 func levels(lanes []view.Lane) (all []*level) {
 	for _, lane := range lanes {
@@ -103,8 +103,8 @@ func drawBar(b *view.Bar, width int, isSelected bool) cells.Line {
 type timeWindow struct{ start, end time.Time }
 
 // window returns the shown period. Without a zoom it lasts from the first bar to the end of the
-// last finished exchange. Open exchanges extend it by at most a tenth, so that one that is open for
-// hours leaves room for the others. Without bars the result is the zero value.
+// last finished exchange. Open exchanges extend it by at most a tenth, so that an exchange that is
+// open for hours leaves room for the others. Without bars the result is the zero value.
 func (l *list) window() timeWindow {
 	if !l.zoomed.start.IsZero() {
 		return l.zoomed
@@ -177,7 +177,7 @@ func (l *list) timeKey(name string) (used, windowChanged bool) {
 	}
 	switch name {
 	case "left", "h":
-		// l.bar may be that of a longer lane.
+		// l.bar may come from a longer lane.
 		l.bar = max(0, min(l.bar, barCount-1)-1)
 	case "right", "l":
 		l.bar = max(0, min(l.bar+1, barCount-1))

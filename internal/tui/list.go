@@ -17,7 +17,7 @@ import (
 // list returns the list of the current view.
 func (m *model) list() *list { return &m.lists[m.view] }
 
-// shownConversationID returns the ID of the shown conversation, or "" for all.
+// shownConversationID returns the ID of the shown conversation, or "" if all are shown.
 func (m *model) shownConversationID() string {
 	return m.conversations.shownID(m.isPlainTalk())
 }
@@ -27,7 +27,7 @@ func (m *model) isPlainTalk() bool {
 	return m.view == viewTalk && m.query.filter == "" && m.query.onlyKeys == nil
 }
 
-// shownConversation returns the shown conversation, or nil for all.
+// shownConversation returns the shown conversation, or nil if all are shown.
 func (m *model) shownConversation() *view.Conversation {
 	return m.conversations.find(m.shownConversationID())
 }
@@ -37,8 +37,8 @@ func (m *model) currentQuery() view.Query {
 	return view.Query{Filter: m.query.filter, Sort: m.list().sort, Talk: m.shownConversationID(), Only: m.query.onlyKeys}
 }
 
-// loadList reads the visible part of the list. queryChanged is set if the query differs from that of
-// a running read: then that read is cancelled.
+// loadList reads the visible part of the list. queryChanged is set if the query differs from the
+// query of a running read: then that read is cancelled.
 func (m *model) loadList(queryChanged bool) tea.Cmd {
 	q := m.currentQuery()
 	viewIndex := m.view

@@ -65,7 +65,7 @@ func (l *loader) refresh(about subject, read func(context.Context) change) tea.C
 	return l.restart(about, read)
 }
 
-// accept reports whether a result is that of the newest read, and whether to read again because the
+// accept reports whether a result belongs to the newest read, and whether to read again because the
 // data changed meanwhile. Other results must not be applied.
 func (l *loader) accept(r readResult) (isNewest, readAgain bool) {
 	s := &l.slots[r.subject]

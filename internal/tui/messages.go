@@ -47,7 +47,7 @@ func messageSummary(doc *view.Detail) (facts []summaryFact) {
 }
 
 // requestSummary returns the part of the request that its method and name do not show, and the name
-// of that part. text is "" if there is none.
+// of that part. text is "" without such a part.
 func requestSummary(doc *view.Detail) (name, text string) {
 	params := jsonraw.First(messageOf(doc.Request), "params")
 	if doc.Row.Method == "tools/call" {

@@ -47,7 +47,7 @@ type model struct {
 	query         query
 	detail        detail
 	act           actionState
-	dialog        dialog // nil if none is open
+	dialog        dialog // nil if no dialog is open
 	statusLine    statusLine
 }
 

@@ -94,7 +94,7 @@ func newModel(ctx context.Context, o Options) *model {
 		m.act.powers = o.Actor.Powers()
 	}
 	for i := range m.lists {
-		m.lists[i].follow = i <= viewTime // the lists of exchanges, in which the newest is last
+		m.lists[i].follow = i <= viewTime // the lists of exchanges, whose newest is last
 	}
 	return m
 }

@@ -58,8 +58,8 @@ func (m *model) showMissingPower(power string) tea.Cmd {
 	return m.showMessage("not allowed here: start the view with --allow=" + power)
 }
 
-// selectedHeld returns the held message selected in the bar, or else the one of the selected exchange,
-// or nil.
+// selectedHeld returns the held message selected in the bar, or else the held message of the
+// selected exchange, or nil.
 func (m *model) selectedHeld() *view.Held {
 	a := &m.act
 	if m.focus == paneHeld && a.sel < len(a.held) {
@@ -182,7 +182,7 @@ func (m *model) editText(
 				return m.showError(err)
 			}
 			area := newArea(indented(text, m.w-2))
-			// Compare with the text as it is shown, in which tabs and indents may differ.
+			// Compare with the text as it is shown, where tabs and indents may differ.
 			shown := area.Text()
 			edited := func(m *model, current string) tea.Cmd {
 				return run(m, current, strings.TrimSpace(current) != strings.TrimSpace(shown))

@@ -38,7 +38,7 @@ func drawTableLine(clock screenClock, r *view.Row, widths []int, whole float64) 
 	})
 }
 
-// tableCell returns the text of the column with a head. role and mark are those of stateMark.
+// tableCell returns the text of the column with a head. role and mark come from stateMark.
 func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mark string) cells.Span {
 	faint := func(text string) cells.Span { return cells.Text(cells.Faint, text) }
 	emptyIfZero := func(n int64, text string) cells.Span {

@@ -298,8 +298,8 @@ func (d *detail) drawTitle(clock screenClock) cells.Line {
 	}
 }
 
-// drawTabs draws the names of the tabs, beginning with the first from which the open one fits into
-// w columns.
+// drawTabs draws the names of the tabs, beginning with the first that lets the open tab fit into w
+// columns.
 func (d *detail) drawTabs(w int, active bool) (line cells.Line) {
 	label := func(i int) string {
 		text := tabNames[i]
@@ -340,6 +340,6 @@ type diff struct {
 type tabLine struct {
 	line    cells.Line
 	pointer string // the JSON pointer of the value in the line, or ""
-	value   string // the whole text or JSON of which the line shows a part, or ""
+	value   string // the whole text or JSON if the line shows only a part of it, or ""
 	fold    bool   // space folds or unfolds the value
 }

@@ -17,7 +17,7 @@ const (
 	foldedTailLines = 2
 )
 
-// A talkColumns has the column widths of the Talk view; 0 for a column without room. lane has the
+// A talkColumns has the column widths of the Talk view; 0 omits a column without room. lane has the
 // requests, and answer the responses beside them.
 type talkColumns struct{ time, lane, answer, took, bar int }
 
@@ -103,7 +103,7 @@ func blockArrows(r *view.Row, lines []view.Line, isUnfolded bool, c talkColumns)
 }
 
 // drawTalkLine draws one arrow. The first line of a block also has the time, the duration and the
-// bar, in which whole seconds fill all columns.
+// bar; a bar of whole seconds fills all columns.
 func drawTalkLine(clock screenClock, r *view.Row, a arrow, c talkColumns, whole float64) (line cells.Line) {
 	role, mark := stateMark(r)
 	startTime := clock.formatTime(r.Time)
@@ -185,7 +185,7 @@ func drawLeader(text string, width int) cells.Line {
 	return append(head, cells.Blank(1), cells.Text(cells.Faint, strings.Repeat("─", width-head.Width()-2)+"▶"))
 }
 
-// levelRole returns the role in which a line of a block is drawn.
+// levelRole returns the role that a line of a block is drawn in.
 func levelRole(level, kind string) cells.Role {
 	if level == "error" {
 		return cells.Bad

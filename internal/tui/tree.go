@@ -53,8 +53,8 @@ type tree struct {
 	lines []tabLine
 }
 
-// addValue adds the lines of a value at a pointer. name is its name in the object or its index in the
-// array around it; "" for the root. It stops at maxTreeLines lines and below maxTreeDepth.
+// addValue adds the lines of a value at a pointer. name is its name in the object or its index in
+// the array around it; or "" at the root. It stops at maxTreeLines lines and below maxTreeDepth.
 func (t *tree) addValue(pointer, name string, raw json.RawMessage, depth int) {
 	if len(t.lines) > maxTreeLines || depth > maxTreeDepth {
 		return
@@ -138,13 +138,15 @@ func (t *tree) addText(pointer string, head cells.Line, raw json.RawMessage) {
 }
 
 const (
-	// minBase64 is the length from which a text can be shown as base64: a shorter one may be a word.
+	// minBase64 is the minimum length of a text that can be shown as base64: a shorter text may be
+	// a word.
 	minBase64 = 400
 	// base64Characters are the characters of both alphabets of base64 and the padding.
 	base64Characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_"
 )
 
-// base64Size returns the number of bytes that a long base64 text encodes, or 0 for other texts.
+// base64Size returns the number of bytes that a long base64 text encodes, or 0 if text is something
+// else.
 func base64Size(text string) int {
 	if len(text) < minBase64 || strings.Trim(text, base64Characters) != "" {
 		return 0

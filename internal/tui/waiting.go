@@ -18,8 +18,8 @@ type actionState struct {
 	held       []view.Held
 	sel        int           // the index of the selected held message
 	form       *form         // nil if no form is open
-	answering  view.Question // the question that form answers; its ID is "" for a tool
-	tool       *view.Tool    // the tool that form calls; nil for a question
+	answering  view.Question // the question that form answers; its ID is "" if form is for a tool
+	tool       *view.Tool    // the tool that form calls; nil if form answers a question
 	isObsolete bool          // the question was answered elsewhere, or cancelled
 	marked     string        // the key of the last marked exchange
 }

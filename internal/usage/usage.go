@@ -59,7 +59,7 @@ func New(text string, hint wire.Hint) error { return Error{text: text, Hint: hin
 
 func (e Error) Error() string { return e.text }
 
-// JSONError says that JSON from the command line is invalid, and where.
+// JSONError means that JSON from the command line is invalid, and has the place.
 type JSONError struct {
 	Text  string
 	Hint  wire.Hint

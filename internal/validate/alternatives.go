@@ -33,8 +33,8 @@ type alternative struct {
 	tagIndex int // for otherTag: the index of the tag's problem
 }
 
-// chooseAlternative returns the most helpful problems of alternatives that all failed: those of the
-// closest alternative, or one problem that lists what the alternatives expect.
+// chooseAlternative returns the most helpful problems of alternatives that all failed: the problems
+// of the closest alternative, or one problem that lists what the alternatives expect.
 func chooseAlternative(e *jsonschema.ValidationError, kw string) problemList {
 	alts := make([]alternative, len(e.Causes))
 	best := otherType

@@ -264,8 +264,9 @@ func (n *node) addChoice(v any) {
 	}
 }
 
-// measureFan computes the height and the fan of a subschema and of those that it applies in place. It
-// returns an error if the subschema applies itself in place, or if the fan is too large.
+// measureFan computes the height and the fan of a subschema and of the subschemas that it applies
+// in place. It returns an error if the subschema applies itself in place, or if the fan is too
+// large.
 func (b *budget) measureFan(s *jsonschema.Schema) error {
 	n := b.nodes[s]
 	where, _ := pointerOf(s.Location)

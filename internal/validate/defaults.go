@@ -73,7 +73,7 @@ func (c *completer) addRequired(object json.RawMessage, pointer string, e Expect
 	return object
 }
 
-// defaultOf returns the first default, or nil if there is none or it is invalid.
+// defaultOf returns the first default, or nil if no schema has a default or it is invalid.
 func (c *completer) defaultOf(e Expected) json.RawMessage {
 	for _, s := range e.schemas {
 		if s.Default == nil {

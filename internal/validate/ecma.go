@@ -25,7 +25,7 @@ type ecma struct {
 	rest    string // not translated yet
 	out     strings.Builder
 	inClass bool // rest begins within [ and ]
-	// unsupported says what Go cannot express; "" if it can express everything so far.
+	// unsupported names what Go cannot express, or is "" if it can express everything so far.
 	unsupported string
 }
 

@@ -20,7 +20,7 @@ import (
 type Expected struct {
 	// schemas lists schemas that all apply.
 	schemas []*jsonschema.Schema
-	// choices lists alternatives; one of each list applies.
+	// choices lists alternatives; one alternative of each list applies.
 	choices [][]Expected
 }
 
@@ -45,9 +45,9 @@ func orUnknown(e Expected, left int) Expected {
 	return e
 }
 
-// collectExpected collects the schemas in todo and all schemas that apply together with them. It subtracts
-// their number from *budget, and stops if that becomes negative. It terminates because newBudget refuses
-// schemas that refer to themselves in place.
+// collectExpected collects the schemas in todo and all schemas that apply with them. It subtracts
+// their number from *budget, and stops if that becomes negative. It terminates because newBudget
+// refuses schemas that refer to themselves in place.
 func collectExpected(todo []*jsonschema.Schema, budget *int) Expected {
 	var e Expected
 	seen := map[*jsonschema.Schema]bool{nil: true}
@@ -243,7 +243,7 @@ func (s *Schema) Item(e Expected, index int) (Expected, bool) {
 func (e Expected) HasAlternatives() bool { return len(e.choices) > 0 }
 
 // Narrowed returns e without the alternatives that exclude the members of a value, because they
-// list other values for one of them, such as the member "kind" of a union. If all alternatives of a
+// list other values for a member, such as the member "kind" of a union. If all alternatives of a
 // choice are excluded, they all remain.
 func (s *Schema) Narrowed(e Expected, value json.RawMessage) Expected {
 	members, err := jsonraw.Object(value)

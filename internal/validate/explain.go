@@ -11,12 +11,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// unchanged returns s. It is the conversion of orList for words that need none.
+// unchanged returns s. It is the conversion of orList for words that need no conversion.
 func unchanged(s string) string { return s }
 
 // An explainer writes findings about a value.
 type explainer struct {
-	budget *budget // nil for a meta-schema
+	budget *budget // nil if the schema is a meta-schema
 	schema any     // the decoded schema, with its numbers as written
 	value  any
 }

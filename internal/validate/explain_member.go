@@ -33,7 +33,7 @@ func (x explainer) describeMember(p problem) (wording, bool) {
 const maxNearNames = 1000
 
 // describeUnknownMember describes an unknown member. It suggests the nearest known name, or lists
-// all known names if none is near.
+// all known names if no name is near.
 func (x explainer) describeUnknownMember(p problem, location string) wording {
 	w := wording{text: "unknown member " + quote(p.member), want: "no members", got: quote(p.member)}
 	if x.budget == nil { // the known members of a meta-schema are not listed

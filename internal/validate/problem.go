@@ -35,7 +35,7 @@ type problem struct {
 	requiredWith string
 	// closestOf, if not 0, is the number of alternatives: the problem is about the closest of them.
 	closestOf int
-	// choice is set if the problem is about all alternatives together.
+	// choice is set if the problem is about all alternatives as a whole.
 	choice *choice
 }
 
@@ -45,7 +45,7 @@ type problemList struct {
 	total int
 }
 
-// add adds a problem. It keeps and counts it once if it is the same as one of the first.
+// add adds a problem. It counts a problem once if it equals an already kept problem.
 func (t *problemList) add(p problem) {
 	if len(t.first) == MaxFindings && compareProblems(p, t.first[MaxFindings-1]) > 0 {
 		t.total++
@@ -149,8 +149,8 @@ func (t *problemList) collect(e *jsonschema.ValidationError) {
 	}
 }
 
-// memberNames returns the member names in an error: each is a problem of its own. requiredBy
-// is the member that requires them, or "".
+// memberNames returns the member names in an error: each is a separate problem. requiredBy is the
+// member that requires them, or "".
 func memberNames(k jsonschema.ErrorKind) (names []string, requiredBy string) {
 	switch k := k.(type) {
 	case *kind.Required:

@@ -99,8 +99,9 @@ func shorten(s string) string {
 	return s[:n] + "…"
 }
 
-// orList joins alternatives as "a, b or c", or as "one of a, b, … (50 in all)" if there are more than
-// maxBriefList. It calls print only for those that it shows: there may be a hundred thousand.
+// orList joins alternatives as "a, b or c", or as "one of a, b, … (50 in all)" if there are more
+// than maxBriefList. It calls print only for the alternatives that it shows: there may be a hundred
+// thousand.
 func orList[T any](items []T, print func(T) string) string {
 	total := len(items)
 	if total > maxBriefList {

@@ -14,8 +14,8 @@ import (
 // CompileTolerant compiles a schema like Compile, but also accepts some invalid schemas with an
 // obvious meaning: keywords in the form of draft-03 and draft-04 ("exclusiveMinimum": true beside a
 // minimum, "required": true in a property), types with names from programming languages ("bool",
-// "int", "STRING"), and null for an absent keyword. The first warning then says that the schema is
-// invalid.
+// "int", "STRING"), and null for an absent keyword. The first warning then reports that the schema
+// is invalid.
 func CompileTolerant(raw []byte) (*Schema, []wire.Finding, error) {
 	s, warnings, err := Compile(raw)
 	failed, ok := errors.AsType[*Error](err)

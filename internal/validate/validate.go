@@ -69,8 +69,9 @@ func compile(doc any, spoken dialect) (*Schema, []wire.Finding, error) {
 	return &Schema{doc: doc, compiled: root, budget: limits}, append(warnings, unchecked...), nil
 }
 
-// Check returns the violations of a value, in the order of their places, or nil for a valid value.
-// Their Pointer points into the value. After MaxFindings violations, a last finding has the rule RuleMore.
+// Check returns the violations of a value, in the order of their places, or nil if the value is
+// valid. Their Pointer points into the value. After MaxFindings violations, a last finding has the
+// rule RuleMore.
 //
 // An error is always a *Error and means that the value could not be checked: it is not JSON, or
 // checking it would take too much work.

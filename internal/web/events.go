@@ -22,7 +22,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request, key string)
 	defer done()
 	defer s.recordActivity()
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // none: the stream has no end
+	_ = control.SetReadDeadline(time.Time{}) // no deadline: the stream has no end
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(text string) bool {
 		_ = control.SetWriteDeadline(s.Now().Add(s.Stuck))

@@ -131,7 +131,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	go func() {
 		defer close(ended)
 		s.watch(ctx, stop)
-		// ctx has ended, so the shutdown needs a context of its own.
+		// ctx has ended, so the shutdown needs a new context.
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
 		_ = server.Shutdown(limit)

@@ -124,9 +124,9 @@ func parse(text []byte, s schema) (Document, error) {
 }
 
 // syntaxError returns the library's error with a better place. The library gives the line where the
-// unreadable part begins, or the line before it, and only in the text of its error. syntaxError finds
-// the first line with which the text has this error, and returns the line's first character. linesRead
-// is the number of lines that were read before the error.
+// unreadable part begins, or the line before it, and only in the text of its error. syntaxError
+// finds the first line that gives the text this error, and returns the line's first character.
+// linesRead is the number of lines that were read before the error.
 func syntaxError(text string, linesRead int, err error) error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	namedLine := 0
@@ -187,7 +187,7 @@ func (r *lineReader) Read(b []byte) (int, error) {
 type reader struct {
 	isCore bool // reads by the core schema
 	json   []byte
-	// values and names become those of the Document.
+	// values and names become the Document's.
 	values, names map[string]Place
 	count         int // of values so far, including the values of aliases
 	problems      []Problem

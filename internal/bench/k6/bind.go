@@ -26,7 +26,7 @@ const minHandle = 8
 type Binder struct {
 	calls int
 	sent  map[string]bool // texts that the client sent first
-	// handles are keyed by the method they belong to, "" for any, and their text.
+	// handles are keyed by the method they belong to, or "" if that is any, and their text.
 	handles map[[2]string]Bound
 }
 

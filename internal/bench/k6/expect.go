@@ -14,8 +14,8 @@ const (
 	succeeded  = "mcp_ok"
 )
 
-// buildThresholds returns expectations as thresholds of k6. An additional threshold fails a test in
-// which no call succeeds, because it has no times to judge.
+// buildThresholds returns expectations as thresholds of k6. An additional threshold fails a test
+// without a successful call, because such a test has no times to judge.
 func buildThresholds(expect []bench.Expectation) map[string][]string {
 	all := map[string][]string{succeeded: {"count>0"}}
 	for _, e := range expect {

@@ -119,7 +119,7 @@ func (v *variables) define(placeholder, where string) string {
 	return name
 }
 
-// variableRune maps a character to one that a variable name can contain.
+// variableRune maps a character to a character that a variable name can contain.
 func variableRune(r rune) rune {
 	if r >= 'a' && r <= 'z' {
 		return r - 'a' + 'A'

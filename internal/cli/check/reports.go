@@ -17,7 +17,7 @@ import (
 // reportOptions are the files that reports are written to; "-" is standard output.
 type reportOptions struct {
 	sarif, junit, markdown, badge string
-	// source is the file of --source, "" for none.
+	// source is the file of --source, or "".
 	source string
 	// sourcePath is the file of --source relative to the working directory, or its absolute path
 	// if it is outside of the working directory; sourceText is its content.

@@ -30,7 +30,7 @@ const (
 	AsksServer       Trait = 1 << iota // sends requests to the server that the command line names
 	NeedsState                         // reads the state directory, and asks no server
 	InShell                            // is a command of the shell too
-	OnlyTakesServer                    // takes no word except one that names a server
+	OnlyTakesServer                    // takes no word except the name of a server
 	NeedsAllCommands                   // describes all commands, so that the whole tree must be built
 	OnlyStartsServer                   // starts the command of a server, and takes no other server
 )

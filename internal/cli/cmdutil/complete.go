@@ -221,8 +221,8 @@ func operatorFor(property validate.Expected) string {
 	return "="
 }
 
-// hasValue reports whether one of the words already sets the property of assignment, which is
-// "NAME=". A list takes any number of values, so it returns false for "NAME[]=".
+// hasValue reports whether a word already sets the property of assignment, which is "NAME=". A list
+// takes any number of values, so "NAME[]=" makes it return false.
 func hasValue(words []string, assignment string) bool {
 	if strings.HasSuffix(assignment, "[]=") {
 		return false

@@ -223,8 +223,8 @@ func (f *Factory) StdoutClosed() error {
 // StdoutPollInterval is the interval at which a waiting command polls StdoutClosed.
 const StdoutPollInterval = 200 * time.Millisecond
 
-// WriteError returns the error of a command that could not write its answer. doing says what it was
-// doing.
+// WriteError returns the error of a command that could not write its answer. doing describes the
+// activity.
 func (f *Factory) WriteError(doing string, err error) error {
 	if err := f.StdoutError(); err != nil {
 		return err

@@ -42,7 +42,7 @@ type Factory struct {
 	// Leave ends the process at once. Only a mock server does that.
 	Leave func(code int)
 
-	// hintFlags are the flags that commands in hints repeat. It is nil if there are none.
+	// hintFlags are the flags that commands in hints repeat. It is nil without such flags.
 	hintFlags  *hint.Flags
 	typedFlags []typedFlag
 	Prepared   bool // Prepared is set once the flags are read.
@@ -59,7 +59,8 @@ type Factory struct {
 type processState struct {
 	// RelaysSignals is set while signals are relayed to another process.
 	RelaysSignals atomic.Bool
-	// CancelLine cancels the command that runs as a line of the shell. It is nil if none runs.
+	// CancelLine cancels the command that runs as a line of the shell. It is nil if no command
+	// runs.
 	CancelLine atomic.Pointer[context.CancelCauseFunc]
 	// Frames are the frames of the command, for --explain.
 	Frames frameLog
@@ -121,8 +122,8 @@ type Shell interface {
 	Lend(f *Factory, options connect.Options) (*connect.Conn, wire.Outcome)
 	// CheckAllowed returns an error for commands and flags that a line cannot use.
 	CheckAllowed(f *Factory, cmd *cobra.Command) error
-	// Getenv returns environment variables, except those of the flags that the shell was started
-	// with.
+	// Getenv returns environment variables, except the variables of the flags that the shell was
+	// started with.
 	Getenv(name string) string
 	// Entries returns what the server lists of a kind now.
 	Entries(k connect.Kind) []state.Tool

@@ -35,7 +35,7 @@ func (f *Factory) NameServer(argv []string) {
 }
 
 // secretServer names a server whose URL has a secret. Without -s the hint's command would reach
-// another server; with an unset variable it reaches none.
+// another server; with an unset variable it reaches no server.
 const secretServer = `-s "$SERVER"`
 
 // hideSecretsInHints removes the secrets that are known now from the commands in hints.

@@ -54,7 +54,7 @@ func ReplaceBy(name string, write func(io.Writer) error) (int64, error) {
 	return n, os.Rename(temporary.Name(), name)
 }
 
-// openStream opens a stream, a pipe or a device. Returns nil for any other name.
+// openStream opens a stream, a pipe or a device. Returns nil if name is something else.
 func openStream(name string) (*os.File, error) {
 	if fd, ok := ownDescriptor(name); ok {
 		return tty.OpenInherited(fd)
@@ -103,8 +103,8 @@ func ownDescriptor(name string) (fd int, ok bool) {
 	return 0, false
 }
 
-// hasDescriptors reports whether the folder holds the streams of this process, or of one of its
-// threads.
+// hasDescriptors reports whether the folder holds the streams of this process, or of a thread of
+// it.
 func hasDescriptors(folder string) bool {
 	self, err := filepath.EvalSymlinks("/proc/self")
 	if err != nil {

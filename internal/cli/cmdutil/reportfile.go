@@ -8,7 +8,7 @@ import (
 )
 
 // A ReportFile is a report with its flag, such as "--junit", and the file name that the user gave:
-// "" for no report, "-" for standard output.
+// "" writes no report, "-" writes to standard output.
 type ReportFile struct {
 	Flag, Name string
 	Write      func(w io.Writer) error

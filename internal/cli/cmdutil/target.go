@@ -40,7 +40,7 @@ func (f *Factory) SetServer(server string, argv []string) error {
 	return nil
 }
 
-// IsLocal reports whether the server is on this machine. endpoint is "" for stdio.
+// IsLocal reports whether the server is on this machine. endpoint is "" if the server uses stdio.
 func IsLocal(endpoint string) bool {
 	return endpoint == "" || auth.IsLocal(endpoint)
 }

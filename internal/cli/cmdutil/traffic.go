@@ -71,8 +71,8 @@ func (f *Factory) hintAtRecording(kind wire.Kind) {
 }
 
 // PrintExplanation prints the exchanges of the methods that the command is about, if --explain is
-// set, and notes which requests it leaves out. If none of these methods was sent, it prints all
-// exchanges.
+// set, and notes which requests it leaves out. If no request with such a method was sent, it prints
+// all exchanges.
 func PrintExplanation(ctx context.Context, f *Factory, methods ...string) {
 	if !f.Explain {
 		return
@@ -97,8 +97,8 @@ func PrintExplanation(ctx context.Context, f *Factory, methods ...string) {
 }
 
 // selectExchanges returns the exchanges of the given methods, with the server's requests and the
-// exchanges without a request, and the methods of the other exchanges. If no exchange has one of
-// the given methods, it returns all.
+// exchanges without a request, and the methods of the other exchanges. If no exchange has a given
+// method, it returns all exchanges.
 func selectExchanges(all []*wire.Exchange, methods []string) (selected []*wire.Exchange, others []string) {
 	found := false
 	for _, e := range all {

@@ -129,7 +129,7 @@ func (f *Factory) printTruncatedValue(value json.RawMessage, limit int) (render.
 	return truncation, err
 }
 
-// joinTexts joins the values, one on a line. It returns false if one of them is not a string.
+// joinTexts joins the values, one on a line. It returns false if a value is not a string.
 func joinTexts(values []json.RawMessage) (lines string, ok bool) {
 	var b strings.Builder
 	for _, v := range values {

@@ -86,7 +86,7 @@ func ShowCode(c *Console) func(ctx context.Context, address, code string) {
 }
 
 // ChooseIssuer returns a function that asks the user which authorization server to log in to, until
-// the user types its number. Its error is that of reading the answer.
+// the user types its number. Its error is from reading the answer.
 func ChooseIssuer(c *Console) func(ctx context.Context, issuers []string) (string, error) {
 	return func(ctx context.Context, issuers []string) (string, error) {
 		d := c.Dialog(ctx)
@@ -109,9 +109,9 @@ func ChooseIssuer(c *Console) func(ctx context.Context, issuers []string) (strin
 	}
 }
 
-// Visitor returns a function that shows the address of the login page and opens it in a browser. If no
-// browser can be started, it tells the user at a terminal. Without a terminal it sends the error to
-// unopened, so that the login can end, unless unopened is nil.
+// Visitor returns a function that shows the address of the login page and opens it in a browser. If
+// no browser can be started, it prints a note for the user at a terminal. Without a terminal it
+// sends the error to unopened, so that the login can end, unless unopened is nil.
 func Visitor(c *Console, unopened chan<- error) func(context.Context, string) {
 	noBrowser := func(err error) {
 		if !c.ErrStyle.Terminal && unopened != nil {

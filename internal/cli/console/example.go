@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/validate"
 )
 
-// ValidExample returns a small value that satisfies the schema raw, or nil if it finds none. If raw is
-// not a schema at all, it returns {}: calls are then not checked either.
+// ValidExample returns a small value that satisfies the schema raw, or nil if it finds no such
+// value. If raw is not a schema at all, it returns {}: calls are then not checked either.
 func ValidExample(raw json.RawMessage) json.RawMessage {
 	example := schema.Example(raw)
 	schema, warnings, err := validate.Compile(raw)

@@ -75,7 +75,7 @@ func (f *Form) Run() json.RawMessage {
 
 // askFields asks for every field and stores the values, by field name, in values. A value that is
 // there already is the default; a nil value omits the field. The error is errDeclined if the user
-// declines, otherwise that of reading a line.
+// declines, otherwise from reading a line.
 func (f *Form) askFields(values map[string]json.RawMessage) error {
 	for _, field := range f.Form.Fields {
 		current, given := values[field.Name]
@@ -116,8 +116,8 @@ func (f *Form) introduce(field question.Field) {
 }
 
 // askField asks for a field until the typed value is valid, and returns it. An empty line means
-// current, the default, which may be nil. A nil value omits the field. The errors are those of
-// askFields.
+// current, the default, which may be nil. A nil value omits the field. The errors are the same as
+// for askFields.
 func (f *Form) askField(field question.Field, current json.RawMessage) (json.RawMessage, error) {
 	prompt := hints[field.Kind]
 	if field.Kind == question.Other {

@@ -26,7 +26,7 @@ func (c *Console) Input(arg string) (raw []byte, from string, err error) {
 }
 
 // InputBytes returns the bytes that an argument denotes: @FILE, - or @- for standard input, or the
-// argument itself. It keeps a byte order mark. Results and errors are those of Input.
+// argument itself. It keeps a byte order mark. Results and errors are the same as for Input.
 func (c *Console) InputBytes(arg string) (raw []byte, from string, err error) {
 	switch {
 	case arg == "-" || arg == "@-":
@@ -95,7 +95,7 @@ func (c *Console) AskAlways(ctx context.Context, question, always string) string
 }
 
 // TypedLine asks the user for a line. A secret line is not echoed; it fails if the echo cannot be
-// turned off. Other errors are those of reading.
+// turned off. Other errors are from reading.
 func (c *Console) TypedLine(ctx context.Context, prompt string, secret bool) (string, error) {
 	if secret {
 		c.IsEchoOff.Store(true)

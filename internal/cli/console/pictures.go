@@ -52,7 +52,7 @@ func (c *Console) Canvas(ctx context.Context) term.Canvas {
 }
 
 // hasInlineImages reports whether a terminal of this name draws images with the protocol of iTerm2,
-// which has no query of its own.
+// which cannot be queried.
 func hasInlineImages(name string) bool {
 	return slices.ContainsFunc([]string{"iTerm2 ", "WezTerm ", "mintty "}, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)

@@ -125,8 +125,8 @@ func (d *Dialog) Ask(prompt string) (string, error) {
 	return d.Next()
 }
 
-// Choose asks until the user types one of the words or its first letter. An empty line means the
-// word enter, unless that is "". The error is that of Next.
+// Choose asks until the user types a word of words or its first letter. An empty line means the
+// word enter, unless that is "". It returns the error of Next.
 func (d *Dialog) Choose(prompt, enter string, words ...string) (string, error) {
 	for {
 		text, err := d.Ask(prompt)

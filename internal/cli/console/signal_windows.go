@@ -27,7 +27,7 @@ func Raise(syscall.Signal) {}
 // Relayed are the signals that a tap passes on.
 var Relayed = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
-// StartGroup starts a child in a job, which every signal ends: Windows has none.
+// StartGroup starts a child in a job, which every signal ends: Windows has no signals.
 func StartGroup(cmd *exec.Cmd) (send func(os.Signal), err error) {
 	job, err := process.StartJob(cmd)
 	return func(os.Signal) { job.Terminate() }, err

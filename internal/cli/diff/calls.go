@@ -31,9 +31,9 @@ var parts = []struct {
 }
 
 // compareShared compares the calls of two recordings and returns their changes. It notes the parts
-// that are not compared because only one side has them. compared has the names of the parts that are
-// compared, nil if that is all. only selects sections; none means all. It is an error if no part can
-// be compared: a report without changes would mislead.
+// that are not compared because only one side has them. compared has the names of the parts that
+// are compared, or nil if all are compared. only selects sections; if it is empty, all are
+// compared. It is an error if no part can be compared: a report without changes would mislead.
 func compareShared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.Change, compared []string, err error) {
 	calls, pairs, err := compareCalls(a.calls, b.calls)
 	if err != nil {
@@ -73,7 +73,7 @@ func compareShared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.C
 	}
 	noteUnshared(f, a.name, onlyInA)
 	noteUnshared(f, b.name, onlyInB)
-	// Without pairs, a note has said that no call is compared.
+	// Without pairs, a note has already reported that no call is compared.
 	if unpaired := len(a.calls) + len(b.calls) - 2*pairs; pairs > 0 && unpaired > 0 {
 		isPartial = true
 		f.Note(english.Plural(unpaired, "call") + " not compared: the other recording has no such request")
@@ -159,9 +159,9 @@ func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int, err er
 	return changes, pairs, err
 }
 
-// compareAnswers returns the changes between two responses to the same request, nil if there are
-// none. If only one failed, or they failed differently, that is the only change. After maxPerCall
-// changes, one more counts the rest.
+// compareAnswers returns the changes between two responses to the same request, or nil. If only one
+// failed, or they failed differently, that is the only change. After maxPerCall changes, one more
+// change counts the rest.
 func compareAnswers(before, after answeredCall) []diff.Change {
 	name := describeCall(after.Method, after.Params)
 	if before.failure != after.failure {

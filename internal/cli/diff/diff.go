@@ -124,7 +124,7 @@ func (o *diffOptions) check(f *cmdutil.Factory) error {
 		expected = "one server"
 		maxWords = 1
 	}
-	if len(o.argv) > 0 || f.ServerGiven { // -s or the command after -- names one of them
+	if len(o.argv) > 0 || f.ServerGiven { // -s or the command after -- names a side
 		maxWords--
 	}
 	switch {
@@ -161,7 +161,7 @@ func (o *judgeOptions) check() error {
 	o.growth = noLimit
 	if o.maxGrowth != "" {
 		n, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(o.maxGrowth, "%")), 64)
-		isPercent := err == nil && n >= 0 && n <= 1e6 // false for NaN
+		isPercent := err == nil && n >= 0 && n <= 1e6 // rejects NaN
 		if !isPercent {
 			return usage.New(fmt.Sprintf("--max-growth takes percent, not %q", o.maxGrowth), "--max-growth 10%")
 		}
@@ -170,7 +170,7 @@ func (o *judgeOptions) check() error {
 	return nil
 }
 
-// checkWord returns an error if the value of a flag is none of the words.
+// checkWord returns an error if the value of a flag is not among the words.
 func checkWord(flag, word string, words []string) error {
 	if slices.Contains(words, word) {
 		return nil
@@ -186,7 +186,7 @@ func (o *judgeOptions) failLevel() (diff.Level, bool) {
 	if o.failOn == anyLevel {
 		return diff.Harmless, true
 	}
-	return diff.ParseLevel(o.failOn) // false for neverFails
+	return diff.ParseLevel(o.failOn) // not for neverFails
 }
 
 // runDiff loads both sides, compares them, and prints the report.

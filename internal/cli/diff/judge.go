@@ -26,7 +26,7 @@ const acceptDuration = 90 * 24 * time.Hour
 // accepted is the content of the files of --accept and --write-accept.
 type accepted struct {
 	entries []accept.Entry
-	// text is the content of the file to which --write-accept appends.
+	// text is the content of the file that --write-accept appends to.
 	text []byte
 }
 
@@ -68,7 +68,7 @@ func parseAccepted(name string, raw []byte) ([]accept.Entry, error) {
 	return entries, problemsError(name, problems)
 }
 
-// problemsError returns the error for the problems in a file, nil if there are none.
+// problemsError returns the error for the problems in a file, or nil without problems.
 func problemsError(name string, problems []accept.Problem) error {
 	switch len(problems) {
 	case 0:

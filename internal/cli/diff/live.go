@@ -18,10 +18,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// loadServer asks a server for all that it declares, in an invocation of its own, so that two servers
-// can be asked. The connection is a new one, since what a remembered session knows may be out of
-// date; a kept server is asked as it runs. If only some lists fail, the error is nil, and listErr of
-// the side is set.
+// loadServer asks a server for all that it declares, in a separate invocation, so that two servers
+// can be asked. The connection is new, because what a remembered session knows may be out of date;
+// a kept server is asked as it runs. If only some lists fail, the error is nil, and listErr of the
+// side is set.
 func (l *loader) loadServer(ctx context.Context, src source) (side, error) {
 	f := l.f.Invocation()
 	if src.text != "" {

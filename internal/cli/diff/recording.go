@@ -69,7 +69,7 @@ type listKind struct {
 	entries func(*diff.Snapshot) *[]json.RawMessage
 }
 
-// findListKind returns the list that a method fetches, or false for other methods.
+// findListKind returns the list that a method fetches, or false if the method fetches no list.
 func findListKind(method string) (listKind, bool) {
 	i := slices.IndexFunc(lists, func(k listKind) bool { return k.Method == method })
 	if i < 0 {
@@ -101,7 +101,7 @@ type answeredCall struct {
 	match.Request
 	// failure says how the call failed, "" if it did not.
 	failure string
-	// result is nil for a JSON-RPC error.
+	// result is nil if the response is a JSON-RPC error.
 	result json.RawMessage
 }
 
@@ -161,7 +161,7 @@ func (r *recordingReader) addRow(row *rows.Row) error {
 	return nil
 }
 
-// readMessages reads the request and the response of a row. It returns nil for both if there is no
+// readMessages reads the request and the response of a row. It returns nil, nil if there is no
 // response.
 func readMessages(row *rows.Row) (request, response *wire.Message, err error) {
 	x, err := row.Exchange()

@@ -28,16 +28,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A side is one of the two descriptions of a comparison.
+// A side is either description of a comparison.
 type side struct {
 	name string // for the report, as the user typed it
 	file string // the path in the repository, or ""
 	diff.Snapshot
-	// isProbed is set if a client asked for stateless revisions, so that Revisions lacks none.
+	// isProbed is set if a client asked for stateless revisions, so that Revisions is complete.
 	isProbed bool
 	// isLive is set if the description comes directly from a server, with nothing hidden.
 	isLive bool
-	// partial are the names of the lists for which a recording lacks pages.
+	// partial are the names of the lists whose pages are partly missing from a recording.
 	partial map[string]bool
 	// calls are the calls of a recording.
 	calls []recordedCall
@@ -62,7 +62,7 @@ const (
 // A source says where a side comes from.
 type source struct {
 	kind sourceKind
-	// text is the word of the command line, "" for the server that the global flags select.
+	// text is the word of the command line, or "" if the global flags select the server.
 	text string
 	// argv is the command of a server, nil if text or the flags name the server.
 	argv []string
@@ -180,8 +180,8 @@ func (l *loader) loadFile(ctx context.Context, src source) (side, error) {
 func (l *loader) loadBytes(ctx context.Context, src source) (side, error) {
 	var raw []byte
 	var err error
-	// A file has no more revisions than it lists: like a probed server, it lacks none.
-	// isProbed: the revisions in a lock file are complete, and a list of tools has none.
+	// A file has no more revisions than it lists: like a probed server, it lacks no revision.
+	// isProbed: the revisions in a lock file are complete, and a list of tools has no revisions.
 	s := side{name: src.text, file: src.text, isProbed: true}
 	switch src.kind {
 	case gitSource:
@@ -255,7 +255,7 @@ func readGit(ctx context.Context, text string) (path string, raw []byte, err err
 	return path, raw, nil
 }
 
-// alignHidden hides on both sides the values that are hidden on one of them, in a recording or a lock
+// alignHidden hides on both sides the values that are hidden on one side, in a recording or a lock
 // file: a value that is not known must not become a difference.
 func alignHidden(a, b *side) {
 	if a.isLive && b.isLive {

@@ -82,7 +82,7 @@ type Faults struct {
 	serverName, recorder string
 }
 
-// Link returns how clients connect to one of mcpc's own servers.
+// Link returns how clients connect to a server of mcpc.
 func Link(stdio bool) proxy.Link {
 	if stdio {
 		return proxy.LinkStdio

@@ -33,8 +33,8 @@ func (s *Faults) ServeHTTP(ctx context.Context, name string, listener net.Listen
 	return s.ServeBehind(ctx, name, listener, func(l net.Listener) error { return cmdutil.ServeHTTP(ctx, l, handler) })
 }
 
-// ServeBehind serves one of mcpc's own servers on a listener, through the faults. Without faults,
-// serve gets the listener itself. name names the server in recordings.
+// ServeBehind serves a server of mcpc on a listener, through the faults. Without faults, serve gets
+// the listener itself. name names the server in recordings.
 func (s *Faults) ServeBehind(
 	ctx context.Context,
 	name string,
@@ -62,8 +62,8 @@ func (s *Faults) ServeBehind(
 	return err
 }
 
-// StartProxy starts a proxy with the faults on loopback, in front of the server at the URL to. One of
-// mcpc's own clients then sends its requests to the URL at. end stops the proxy. For a stdio server,
+// StartProxy starts a proxy with the faults on loopback, in front of the server at the URL to. A
+// client of mcpc then sends its requests to the URL at. end stops the proxy. For a stdio server,
 // mcpc tap with Options.Words is used instead.
 func (s *Faults) StartProxy(ctx context.Context, to *url.URL) (at *url.URL, end func() error, out wire.Outcome) {
 	network, err := s.factory.Env.NetworkFor(to.String(), nil)
@@ -94,8 +94,8 @@ func (s *Faults) StartProxy(ctx context.Context, to *url.URL) (at *url.URL, end 
 	return at, end, wire.Outcome{}
 }
 
-// Stdio returns the standard streams for one of mcpc's own servers, through the faults. end closes
-// them after the server. Without faults, they are the streams themselves.
+// Stdio returns the standard streams for a server of mcpc, through the faults. end closes them
+// after the server. Without faults, they are the streams themselves.
 func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.Writer, end func() error) {
 	if s == nil {
 		return f.In, f.Out, func() error { return nil }

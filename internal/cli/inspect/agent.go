@@ -26,7 +26,7 @@ import (
 
 // This file implements mcpc inspect --mcp, which serves the recordings to an agent over stdio.
 
-// maxText limits the bytes of a result's text, and those of its JSON.
+// maxText limits the bytes of a result's text, and the bytes of its JSON.
 const maxText = 16 << 10
 
 const instructions = `Recorded traffic between MCP clients and servers, read
@@ -202,9 +202,9 @@ func (a *tools) definitions() []demo.Reading {
 }
 
 const (
-	// maxItem is the size of a list entry in bytes from which its texts are shortened.
+	// maxItem is the maximum size in bytes of a list entry whose texts are not shortened.
 	maxItem = 4 << 10
-	// maxWord is the length of a text in bytes from which it is shortened.
+	// maxWord is the maximum length in bytes of a text that is not shortened.
 	maxWord = 300
 )
 
@@ -235,7 +235,8 @@ func shortenTexts(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// agentError rewrites an error for an agent: it says what to do next, and has no control characters.
+// agentError rewrites an error for an agent: it suggests the next step, and has no control
+// characters.
 func agentError(err error) error {
 	if filterError, ok := errors.AsType[*filter.Error](err); ok {
 		text := fmt.Sprintf("the filter, column %d: %s", filterError.Column(), filterError.Text)
@@ -319,7 +320,7 @@ func (p *page) result() (string, json.RawMessage, error) {
 	text := p.lines.String()
 	next := p.from + len(p.items)
 	complete := !p.loading && p.pending == 0
-	entries := append([]json.RawMessage{}, p.items...) // [] instead of null if there are none
+	entries := append([]json.RawMessage{}, p.items...) // [] instead of null without items
 	out := map[string]any{p.name: entries, "complete": complete}
 	switch {
 	case !complete:

@@ -129,7 +129,7 @@ func (a *Actor) Mark(key string, mark bool, note string) error {
 	return a.Marks.Mark(k, mark, note)
 }
 
-// separateInvocation returns an invocation with a recording of its own. It has none of the credentials that
+// separateInvocation returns an invocation with a separate recording. It has no credentials that
 // the user gave for one server, because its requests may go to another server.
 func (a *Actor) separateInvocation() *cmdutil.Factory {
 	g := a.Factory.Separate()

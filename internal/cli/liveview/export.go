@@ -70,7 +70,7 @@ func (s *limitedText) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// A form is a file format of exports. shareName is its name in package share; "" for bundles.
+// A form is a file format of exports. shareName is its name in package share; "" means bundles.
 type form struct {
 	name, shareName, extension, media string
 	isBundle                          bool
@@ -288,7 +288,7 @@ func (a *Actor) copyRows(
 }
 
 // copyRuns copies exchanges of several runs. The keys are sorted by run. added is the number of
-// exchanges that were copied in addition to those of keys.
+// exchanges that were copied in addition to the exchanges of keys.
 func (a *Actor) copyRuns(
 	ctx context.Context, g *cmdutil.Factory, to io.Writer, keys []live.Key, withContext bool,
 ) (added int, err error) {

@@ -22,7 +22,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Page configures the web page: its port (0 for a free one) and initial filter.
+// A Page configures the web page: its port (0 selects a free port) and initial filter.
 type Page struct {
 	Port   int
 	NoOpen bool

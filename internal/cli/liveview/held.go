@@ -18,14 +18,15 @@ import (
 )
 
 // group returns the connections to the running taps and proxies, or nil before the first Intercept:
-// views that hold no messages connect to none.
+// views that hold no messages need no connections.
 func (a *Actor) group() *control.Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.peers
 }
 
-// Held returns the held messages with their secrets hidden; an empty slice if there are none.
+// Held returns the held messages with their secrets hidden; an empty slice, not nil, without such
+// messages.
 func (a *Actor) Held() []view.Held {
 	messages := []view.Held{}
 	a.eachHeld(func(h control.Held) {
@@ -108,7 +109,7 @@ func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
 	return q, true
 }
 
-// answerHeld answers a held request in place of the client for which it is. It returns errAnswered
+// answerHeld answers a held request in place of the client that it is for. It returns errAnswered
 // if the request is no longer held.
 func (a *Actor) answerHeld(ctx context.Context, id string, answer view.Answer) error {
 	questions := a.heldQuestions()
@@ -172,7 +173,7 @@ func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
 }
 
 // setGroup stores g and returns it. If another call stored a group first, or the view has ended, it
-// closes g and returns the stored group, which is nil if there is none.
+// closes g and returns the stored group, or nil.
 func (a *Actor) setGroup(g *control.Group) *control.Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -26,7 +26,7 @@ type Options struct {
 	Path string
 	// Title names the source. If it is empty, the title is derived from Path.
 	Title string
-	// Hint tells the user what to do while there are no rows.
+	// Hint is the next step for the user while there are no rows.
 	Hint   string
 	Powers view.Powers
 	// Exec allows the view to start the commands of configured or remembered servers.

@@ -48,8 +48,8 @@ func (a *Actor) callFormOf(g *cmdutil.Factory, recordedTarget string) callForm {
 	return form
 }
 
-// callableServer returns the server of a recorded target in the form of -s, or "" for the server that the
-// view started. It returns an error if the view may not call the server.
+// callableServer returns the server of a recorded target in the form of -s, or "" if the view
+// started the server. It returns an error if the view may not call the server.
 func (a *Actor) callableServer(g *cmdutil.Factory, recordedTarget string) (string, error) {
 	if own := a.ownServer.Load(); own != nil && recordedTarget == own.Where {
 		return "", nil
@@ -81,7 +81,7 @@ func isKnownName(g *cmdutil.Factory, name string) bool {
 }
 
 // isReachable reports whether requests may be sent to a server. It must have a complete address, or
-// be known to mcpc; one that needs a command also needs Exec.
+// be known to mcpc; a server that needs a command also needs Exec.
 func (a *Actor) isReachable(g *cmdutil.Factory, name string) bool {
 	// A recorded address can have a placeholder in place of a secret; then it is not complete.
 	isWholeAddress := recorded.IsAddress(name) && recorded.RejectHidden("", name).OK()

@@ -153,9 +153,9 @@ func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 	return a.send(ctx, g, r, call.Confirmed)
 }
 
-// serverOf returns the server of a recorded request in the form of -s, or "" for the server that
-// the view started. It returns an error for the servers of a bundle, which may come from anyone,
-// and for recorded commands.
+// serverOf returns the server of a recorded request in the form of -s, or "" if the view started
+// the server. It returns an error for the servers of a bundle, which may come from anyone, and for
+// recorded commands.
 func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, error) {
 	if own := a.ownServer.Load(); own != nil && found.Row.Target == own.Where {
 		return "", nil

@@ -92,7 +92,7 @@ func withHint(err error, hint wire.Hint) error {
 }
 
 // namedWords returns the arguments in the form NAME=VALUE. Words without a name get the names of
-// the tool in order; isGuessed is set if any did. unnamed has the words for which no name was left,
+// the tool in order; isGuessed is set if any did. unnamed has the words that no name was left for,
 // as NAME=VALUE.
 func namedWords(args, names []string) (words []string, isGuessed bool, unnamed []string) {
 	joined, unnamed := joinAssignments(args, names)

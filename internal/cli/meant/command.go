@@ -109,8 +109,8 @@ func wordsHint(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hint 
 	return ""
 }
 
-// callHint returns the hint to write call before words if the second word is an argument of a
-// tool; otherwise other. A word that has a hint of its own may also be the name of a tool.
+// callHint returns the hint to write call before words if the second word is an argument of a tool;
+// otherwise other. A word that has a different hint may also be the name of a tool.
 func callHint(words []string, other wire.Hint) wire.Hint {
 	isCall := func(part wire.HintPart) bool {
 		command, _, _ := strings.Cut(part.Text, " ")
@@ -125,9 +125,9 @@ func callHint(words []string, other wire.Hint) wire.Hint {
 	return other
 }
 
-// serverHint returns the hint for words that begin with the host of a server, or with the name
-// of a server before a command, or with @NAME; "" for other words. If it returns a hint, it may have
-// set the server of f to that server.
+// serverHint returns the hint for words that begin with the host of a server, or with the name of a
+// server before a command, or with @NAME; or "". If it returns a hint, it may have set the server
+// of f to that server.
 func serverHint(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.Hint {
 	url := urlOfHost(words[0])
 	rest := words[1:]

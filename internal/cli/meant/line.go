@@ -57,8 +57,8 @@ func isTerm(word string) bool {
 	})
 }
 
-// Execute runs the command line words and returns its error. An unknown command is an error even with
-// --help, for which cobra would show the help of mcpc.
+// Execute runs the command line words and returns its error. An unknown command is an error even
+// with --help, where cobra would show the help of mcpc.
 func Execute(ctx context.Context, f *cmdutil.Factory, root *cobra.Command, words []string) error {
 	var unknown error
 	help := root.HelpFunc()

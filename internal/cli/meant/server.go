@@ -66,7 +66,7 @@ var interpreters = map[string][]string{
 }
 
 // commandFrom returns the command that words may be, if they begin with a program, a file or an npm
-// package. It adds the program that runs the file or the package. Returns nil for other words.
+// package. It adds the program that runs the file or the package. Otherwise it returns nil.
 func commandFrom(words []string) []string {
 	first := words[0]
 	run := interpreters[strings.ToLower(filepath.Ext(first))]
@@ -100,7 +100,7 @@ func isProgram(word string) bool {
 }
 
 // ServerCommand returns the command of a server that words are: a program of runners with
-// arguments, or a file with the program that runs it. Returns nil for other words.
+// arguments, or a file with the program that runs it. Otherwise it returns nil.
 func ServerCommand(words []string) []string {
 	if len(words) == 0 || len(words) == 1 && !cmdutil.IsFile(words[0]) {
 		return nil
@@ -147,8 +147,8 @@ func StartHint(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
 }
 
 // DescribePath returns what text, the value of -s, is if it is not a server: "a folder", "a file",
-// "a command" or "a path that does not exist", and the hint for it. Both are "" for a URL and for
-// unknown text. what is "" for the name of a program, because a server may have that name.
+// "a command" or "a path that does not exist", and the hint for it. Both are "" if text is a URL or
+// unknown. what is "" if text is the name of a program, because a server may have that name.
 func DescribePath(f *cmdutil.Factory, text string) (what string, hint wire.Hint) {
 	if text == "" || strings.Contains(text, "://") {
 		return "", ""
@@ -251,7 +251,8 @@ func ServerCommandHint(f *cmdutil.Factory, verb string, words []string) wire.Hin
 	return "a server's command goes after --, a URL or a session after -s"
 }
 
-// urlOfHost returns the URL for a word that is a host without a scheme; "" for other words.
+// urlOfHost returns the URL for a word that is a host without a scheme; or "" if it is something
+// else.
 func urlOfHost(word string) string {
 	host, _, _ := strings.Cut(word, "/")
 	name, port, hasPort := strings.Cut(host, ":")

@@ -40,14 +40,13 @@ func (h hinter) commandHint(words, argv []string) wire.Hint {
 	return ""
 }
 
-// Synonym returns the hint for words that are a command of a different program; "" if they are not.
-// command is the command of mcpc before them, "" if there is none.
+// Synonym returns the hint for words that are a command of a different program; or "" if they are
+// not. command is the command of mcpc before them, or "".
 func Synonym(f *cmdutil.Factory, command string, words ...string) wire.Hint {
 	return hinter{f, command, f.ServerGiven}.commandHint(words, nil)
 }
 
-// findSynonym returns the synonym with these words, in the form of the tables; nil if there is
-// none.
+// findSynonym returns the synonym with these words, in the form of the tables; or nil.
 func findSynonym(words string) *CommandSynonym {
 	at := slices.IndexFunc(CommandSynonyms, func(s CommandSynonym) bool { return hasWord(s.Words, words) })
 	if at < 0 {
@@ -105,7 +104,7 @@ type hinter struct {
 	namesServer bool
 }
 
-// newHinter returns the hinter for a command line in which cmd was recognised.
+// newHinter returns the hinter for a command line where cmd was recognised.
 func newHinter(f *cmdutil.Factory, cmd *cobra.Command) hinter {
 	return hinter{
 		f, strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc"), " "),
@@ -124,7 +123,7 @@ func (h hinter) synonymHint(text string, rest, argv []string) wire.Hint {
 		argv = commandFrom(rest)
 		typed = "-- " + quoteSafely(argv)
 	}
-	// h is a copy. A hint that has a server of its own gets no -s.
+	// h is a copy. A hint that already names a server gets no -s.
 	h.namesServer = h.namesServer && argv == nil && !slices.ContainsFunc(rest, cmdutil.IsURL)
 	return h.hint(text, func(name string) string {
 		if name == "WORD" { // a word for a search, not a server's command
@@ -141,7 +140,7 @@ func (h hinter) synonymHint(text string, rest, argv []string) wire.Hint {
 }
 
 // quoteSafely returns words, quoted for a command line. It replaces all words after the first with
-// ... if one of them may be a secret, and all words if the first may be.
+// ... if any word may be a secret, and all words if the first may be.
 func quoteSafely(words []string) string {
 	shown := redact.RedactCommand(words)
 	if slices.Equal(shown, words) {

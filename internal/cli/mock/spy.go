@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// passTo returns the target of --on-miss pass:TARGET, "" for other values.
+// passTo returns the target of --on-miss pass:TARGET, or "" if the value is something else.
 func (o playOptions) passTo() string {
 	target, _ := strings.CutPrefix(o.onMiss, "pass:")
 	if target == o.onMiss {
@@ -23,7 +23,7 @@ func (o playOptions) passTo() string {
 }
 
 // A passThrough sends requests that the recording lacks to a real server. It connects on the first
-// request; its traffic is recorded like that of every command.
+// request; its traffic is recorded like the traffic of every command.
 type passThrough struct {
 	f      *cmdutil.Factory
 	target string

@@ -86,7 +86,7 @@ messages fail: see mcpc help faults.`,
 	return cmd
 }
 
-// routesOf parses the values of --to. Each route needs a path of its own.
+// routesOf parses the values of --to. Each route needs a different path.
 func routesOf(words []string) ([]proxy.Route, error) {
 	var routes []proxy.Route
 	isTaken := map[string]bool{} // by path

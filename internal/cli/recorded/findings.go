@@ -12,7 +12,7 @@ import (
 )
 
 // RowFindings finds the rules that rows broke, for filters. It checks a capture at the first
-// question about one of its rows. Its methods may be called concurrently.
+// question about a row of it. Its methods may be called concurrently.
 type RowFindings struct {
 	// Live is set if captures grow: new frames are checked with each call, and the rules about the
 	// end of a run once all runs of the capture have ended.
@@ -117,7 +117,7 @@ func (j *RowFindings) check(c *rows.Capture) *checkedCapture {
 	return checked
 }
 
-// newCheckedCapture returns a capture of which no frame is checked yet.
+// newCheckedCapture returns a capture without checked frames.
 func newCheckedCapture(c *rows.Capture) *checkedCapture {
 	checked := &checkedCapture{capture: c, violations: map[int64][]violation{}}
 	checked.checker = newChecker(c, func(offset int64, f lint.Finding) {

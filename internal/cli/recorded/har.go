@@ -170,7 +170,7 @@ func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, er
 	return nil, err
 }
 
-// beginsWithAny reports whether text begins with one of the prefixes.
+// beginsWithAny reports whether text begins with any of the prefixes.
 func beginsWithAny(text []byte, prefixes []string) bool {
 	for _, prefix := range prefixes {
 		if bytes.HasPrefix(text, []byte(prefix)) {

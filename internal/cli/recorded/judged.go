@@ -26,7 +26,7 @@ var LintTools = rules.Tools{
 	},
 }
 
-// runShift is the number of bits in which a run of a capture numbers its connections.
+// runShift is the number of bits for the connection numbers of a run of a capture.
 const runShift = 24
 
 // CombineConn returns a connection number that is unique among the runs of a capture.

@@ -74,7 +74,7 @@ func ServerNameOf(response []byte) string {
 	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
 }
 
-// ServerInfo returns the serverInfo of a response, or nil if it has none.
+// ServerInfo returns the serverInfo of a response, or nil if it has no serverInfo.
 func ServerInfo(response []byte) json.RawMessage {
 	result, err := wire.ParseMessage(response).ResultMembers()
 	if err != nil {

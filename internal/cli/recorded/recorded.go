@@ -34,12 +34,12 @@ import (
 // names the third exchange of a file, FILE its main exchange.
 var runNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`) })
 
-// A Recording is a capture, of which the user may have selected one exchange.
+// A Recording is a capture and perhaps an exchange that the user selected in it.
 type Recording struct {
 	*rows.Capture
 	name string // of the capture, for errors
 	// number is the number of the selected exchange, as in FILE#3. index is its position, from 1,
-	// as in 42.3. "" and 0 select none.
+	// as in 42.3. "" and 0 select no exchange.
 	number string
 	index  int
 }
@@ -63,7 +63,7 @@ func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 	return r, out
 }
 
-// largeFile is the size of a capture, in bytes, from which memory is saved.
+// largeFile is the minimum size in bytes of a capture that is read with less memory.
 const largeFile = 128 << 20
 
 // Stdin is the argument for a recording on stdin.
@@ -169,7 +169,7 @@ func NamesTraffic(word string) bool {
 // IsNumber reports whether an argument is the number of an exchange or a run, such as 42.3 or 42.
 func IsNumber(word string) bool { return runNumber().MatchString(word) }
 
-// splitNumber splits FILE#3. number is "" if the word has none.
+// splitNumber splits FILE#3. number is "" if the word has no number.
 func splitNumber(word string) (path, number string) {
 	sign := strings.LastIndexByte(word, '#')
 	if sign <= 0 || !runNumber().MatchString(word[sign+1:]) || cmdutil.IsFile(word) {

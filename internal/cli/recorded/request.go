@@ -187,7 +187,7 @@ func (g Request) initialize() []byte {
 }
 
 // followsHandshake reports whether a handshake precedes the request on a pipe. A refused handshake
-// is not repeated, and none is invented for a client that sent none.
+// is not repeated, and no handshake is invented for a client that did not send one.
 func (g Request) followsHandshake() bool {
 	if client.Stateless(g.Row.Revision) || mcp.IsOpening(g.Row.Method) {
 		return false

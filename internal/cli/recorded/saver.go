@@ -135,7 +135,8 @@ func (s *ExportSaver) Add(g Request, isOneOfSeveral bool) error {
 	return nil
 }
 
-// stepOf returns a request as a step. It returns false for a further page of a list.
+// stepOf returns a request as a step. It returns false if the request is for a further page of a
+// list.
 func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
 	members, _ := jsonraw.Object(params)
 	arguments, _ := members.Get("arguments")
@@ -223,7 +224,8 @@ func (g Request) isUnchecked(s saved.Step) bool {
 }
 
 // ExpectableKind returns the outcome of the request. It returns false if a step cannot expect that
-// outcome. The outcome of a command that judges results may differ from that of its last request.
+// outcome. The outcome of a command that judges results may differ from the outcome of its last
+// request.
 func (g Request) ExpectableKind() (kind wire.Kind, ok bool) {
 	kind = wire.Kind(g.Row.Channel)
 	response := wire.ParseMessage(g.Exchange.Response.Raw)

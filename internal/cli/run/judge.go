@@ -137,8 +137,8 @@ func (j *judgement) hintForOutcome() wire.Hint {
 	return ""
 }
 
-// missingCapability is the code with which a server of revision 2026-07-28 refuses a request that
-// needs a capability which the client did not declare.
+// missingCapability is the code of an error from a server of revision 2026-07-28 if a request needs
+// a capability that the client did not declare.
 const missingCapability = -32021
 
 // needsElicitation reports whether the data of a missingCapability error names elicitation.
@@ -226,7 +226,7 @@ func (j *judgement) checkQuery(w saved.Wanted) {
 	j.addMiss(w.At, want, jsonraw.Excerpt([]byte(got), maxShown))
 }
 
-// describeError returns what a report says of a jq expression that failed.
+// describeError returns the text in a report about a jq expression that failed.
 func (j *judgement) describeError(err error) string {
 	if j.ctx.Err() != nil {
 		return "it was interrupted"

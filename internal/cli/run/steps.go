@@ -73,8 +73,8 @@ func (r *runner) runFile(ctx context.Context, file *runFile) {
 	r.done = append(r.done, run.result)
 }
 
-// open opens the connection of the file. The server is that of the command line, -s or MCPC_SERVER,
-// else the server of the file, else the default server.
+// open opens the connection of the file. The server is taken from the command line, -s or
+// MCPC_SERVER, else the server of the file, else the default server.
 func (r *fileRun) open(ctx context.Context) {
 	f := r.factory
 	argv := r.options.argv

@@ -21,7 +21,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A namedServer is a server as -s takes it, and the name under which mcpc serve offers it.
+// A namedServer is a server as -s takes it, and the name that mcpc serve offers it under.
 type namedServer struct{ name, id string }
 
 // membersOf returns the servers to serve: the servers in args, and with --all the known servers. It
@@ -172,8 +172,8 @@ func (quiet) ShowServer(string, target.Server) {}
 func (quiet) Interactive() bool                { return false }
 func (quiet) CanAsk() bool                     { return false }
 
-// ShowChanges shows changes of level Info. mcpc reports other changes in a line of their own when
-// it leaves out the tool.
+// ShowChanges shows changes of level Info. mcpc reports other changes in a separate line when it
+// leaves out the tool.
 func (q quiet) ShowChanges(level wire.Severity, headline string, changes []diff.Change) {
 	if level == wire.Info {
 		q.Factory.ShowChanges(level, headline, changes)

@@ -180,9 +180,9 @@ func printNote(f *cmdutil.Factory, text string, stderr []string) {
 	_, _ = io.WriteString(f.Stderr(), b.String())
 }
 
-// readAdmission returns a function that returns the HTTP status and text with which a request
-// without the token is refused, or 0. Returns nil without --client-token-file. It fails if the file
-// has no token.
+// readAdmission returns a function that returns the HTTP status and text that refuse a request
+// without the token, or 0. Returns nil without --client-token-file. It fails if the file has no
+// token.
 func (o *options) readAdmission(f *cmdutil.Factory) (func(*http.Request) (int, string), error) {
 	if o.tokenFile == "" {
 		return nil, nil

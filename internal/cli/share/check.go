@@ -154,7 +154,7 @@ func dropDerived(leaks []leak) []leak {
 }
 
 const (
-	// checkBatch is how many bytes of a member are checked together, with the rest of their last
+	// checkBatch is how many bytes of a member are checked at once, with the rest of their last
 	// line.
 	checkBatch = 1 << 20
 	// maxCheckedLine is how many bytes of one line are checked together. The last recheckedBytes of
@@ -293,8 +293,8 @@ func (c *checker) findLeaks(raw []byte) []leak {
 	return all
 }
 
-// findLeaksInText returns the secrets in raw, in order. It returns an empty list, not nil, if there
-// are none: it is written as JSON.
+// findLeaksInText returns the secrets in raw, in order. It returns an empty list, not nil, if raw
+// has no secrets: the list is written as JSON.
 func (c *checker) findLeaksInText(raw []byte) []leak {
 	leaks := []leak{}
 	line := 1

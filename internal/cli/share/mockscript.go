@@ -232,7 +232,7 @@ func markToken(m *wire.Message) []byte {
 // tokenMark marks the progress token until safeText replaces it with $TOKEN.
 const tokenMark = "mcpc token of the request"
 
-// safeText returns JSON on one line in which $TOKEN is the only variable.
+// safeText returns JSON on one line, where $TOKEN is the only variable.
 func safeText(raw []byte) string {
 	text := strings.ReplaceAll(string(jsonraw.OneLine(raw)), "$", `\u0024`)
 	return strings.ReplaceAll(text, `"`+tokenMark+`"`, "$TOKEN")

@@ -275,8 +275,8 @@ func (s *shellRun) LineNumber() int { return s.number }
 // StoreResult keeps the result of a line as $last.
 func (s *shellRun) StoreResult(result json.RawMessage) { s.last = result }
 
-// prompt returns the prompt: a short name of the server and "> ". The name is that of the session,
-// else of the program, else the host of the URL.
+// prompt returns the prompt: a short name of the server and "> ". The name is the session's, else
+// the program's, else the host of the URL.
 func (s *shellRun) prompt() string {
 	name := s.c.Target.Name
 	place := cmp.Or(s.c.Saved, s.c.OneOff)

@@ -63,7 +63,7 @@ the skill. --json prints the folders.`,
 	return cmd
 }
 
-// An export is a skill and the folder to which it is written. content has its files by URI; it is
+// An export is a skill and the folder that it is written to. content has its files by URI; it is
 // nil before read.
 type export struct {
 	*skill.Entry

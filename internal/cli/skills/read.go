@@ -116,7 +116,8 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 }
 
 // readFile reads a file of a skill and verifies it against the entry. If the file differs from its
-// entry, the outcome is OutputInvalid, problem says what is different, and no content is returned.
+// entry, the outcome is OutputInvalid, problem describes the difference, and no content is
+// returned.
 func readFile(
 	ctx context.Context, c *connect.Conn, e *skill.Entry, uri string,
 ) (content []byte, problem string, out wire.Outcome) {

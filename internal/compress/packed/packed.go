@@ -50,8 +50,7 @@ var (
 	errNotSame = errors.New("it is not decompressed to the same text")
 )
 
-// A DamagedError is the error of a file of which only the beginning can be read: Text bytes of
-// text.
+// A DamagedError is the error of a file that can only be read up to a place: Text bytes of text.
 type DamagedError struct{ Text int64 }
 
 func (e *DamagedError) Error() string {
@@ -127,7 +126,7 @@ type Reader struct {
 // A place is the offset of a frame in the file and the offset of its text.
 type place struct{ fileOffset, textOffset int64 }
 
-// A slot holds the text of one frame: the last one that was read with this index modulo slots. It
+// A slot holds the text of one frame: the last frame that was read with this index modulo slots. It
 // has no text if no such frame was read.
 type slot struct {
 	mu        sync.Mutex

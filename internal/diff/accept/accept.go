@@ -103,7 +103,7 @@ func (r *reader) readMapping(raw json.RawMessage, pointer string, known []string
 	return members
 }
 
-// readFile reads the entries of the file. An empty file has none.
+// readFile reads the entries of the file. An empty file has no entries.
 func (r *reader) readFile() {
 	if string(r.doc.JSON) == "null" {
 		return // an empty file accepts nothing

@@ -95,7 +95,7 @@ func asJSON(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// jsonEntries returns the JSON form of entries, nil if there are none.
+// jsonEntries returns the JSON form of entries, or nil without entries.
 func jsonEntries(entries []accept.Entry) (all []jsonEntry) {
 	for _, e := range entries {
 		all = append(all, jsonEntry{e.Fingerprint, e.Rule, e.Reason, e.Until, e.Place.Line})

@@ -50,7 +50,8 @@ func (e Eras) Revisions() []string {
 	return all
 }
 
-// IsStateless reports whether a revision belongs to the modern era. It reports false for "".
+// IsStateless reports whether a revision belongs to the modern era. It reports false if revision is
+// "".
 func IsStateless(revision string) bool { return revision >= ModernRevision }
 
 // NegotiateRevision returns the revision for the response to initialize: the requested one if it is

@@ -25,8 +25,8 @@ const (
 	defaultInterval      = time.Minute
 )
 
-// A Config describes what telemetry is sent, and to which collector. It holds secrets, which String
-// omits.
+// A Config describes what telemetry is sent, and the collector that it is sent to. It holds
+// secrets, which String omits.
 type Config struct {
 	Traces, Metrics Signal
 	Sampler         Sampler
@@ -75,7 +75,7 @@ func (s Signal) String() string {
 // GoString returns the same text as String, so that %#v shows no secret.
 func (s Signal) GoString() string { return s.String() }
 
-// String returns the addresses to which telemetry is sent.
+// String returns the addresses that telemetry is sent to.
 func (c Config) String() string {
 	return "traces: " + c.Traces.String() + ", metrics: " + c.Metrics.String()
 }

@@ -271,7 +271,8 @@ func (c *courier) interruptedError() *Error {
 	return e
 }
 
-// describePartial describes a partial success of n spans or points. It returns "" for a full success.
+// describePartial describes a partial success of n spans or points. It returns "" if the success
+// was full.
 func (c *courier) describePartial(r result, n int) string {
 	text := r.message
 	if r.rejected > 0 {

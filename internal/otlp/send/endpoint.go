@@ -20,8 +20,8 @@ const (
 	metricsPath = "v1/metrics"
 )
 
-// readEndpoint returns the URL to which a signal is sent. given is a base URL or endpointFromVariables. It
-// returns nil if the variables set no endpoint.
+// readEndpoint returns the URL that a signal is sent to. given is a base URL or
+// endpointFromVariables. It returns nil if the variables set no endpoint.
 func (e *environment) readEndpoint(signal, path, given string) (*url.URL, error) {
 	if given != endpointFromVariables {
 		return joinSignalPath("--otlp", given, path)

@@ -38,7 +38,7 @@ const patience = 90 * time.Second
 // A Browser is a Chromium without a window and with a separate profile.
 type Browser struct {
 	ctx context.Context
-	// profile is the profile in a shared Chromium, or "" for its first profile.
+	// profile is the profile in a shared Chromium, or "" if it is the first profile.
 	profile cdp.BrowserContextID
 }
 

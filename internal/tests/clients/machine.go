@@ -24,7 +24,7 @@ import (
 type Machine struct {
 	T             *testing.T
 	Home, Project string
-	// Ran is the file in which the programs record their runs.
+	// Ran is the file where the programs record their runs.
 	Ran string
 	// Env is the environment of the commands.
 	Env []string

@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// A Home is a directory with a separate home and state, in which a test runs commands. mcpc runs in
+// A Home is a directory with a separate home and state, where a test runs commands. mcpc runs in
 // the process of the test, other commands as programs.
 type Home struct{ program.Home }
 

@@ -25,7 +25,8 @@ type Run struct {
 	Args []string
 	// Env is the whole environment, as in exec.Cmd. The last value of a variable counts.
 	Env []string
-	// Stdin may be nil for an empty input. A stream that implements term.Screen is a terminal.
+	// Stdin may be nil, which is an empty input. A stream that implements term.Screen is a
+	// terminal.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// Signals are sent to the command while it runs.

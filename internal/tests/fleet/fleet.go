@@ -1,4 +1,4 @@
-// Package fleet reads docs/fleet, the files with which an organization runs mcpc proxy, for tests.
+// Package fleet reads docs/fleet, the files that an organization runs mcpc proxy with, for tests.
 package fleet
 
 import (

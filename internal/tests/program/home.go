@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A Home is a directory with a separate home and state, in which a test runs commands.
+// A Home is a directory with a separate home and state, where a test runs commands.
 type Home struct {
 	Dir string
 	// Env is the environment of the commands.

@@ -1,7 +1,7 @@
 package cells
 
 // A Drawn is a line of a pane. Item is the number, from 1, of the list entry that it shows; 0 means
-// none.
+// no entry.
 type Drawn struct {
 	Line     Line
 	Selected bool

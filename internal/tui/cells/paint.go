@@ -51,7 +51,7 @@ func (p Palette) ForBackground(dark bool) Palette {
 	return p
 }
 
-// SGR returns the SGR parameters of a role, "" for none. selected is true for text in the selected
+// SGR returns the SGR parameters of a role, possibly "". selected is true for text in the selected
 // line.
 func (p Palette) SGR(r Role, selected bool) string {
 	table := plain[:]

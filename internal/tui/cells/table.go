@@ -15,7 +15,7 @@ type Column struct {
 	DropOrder int
 }
 
-// Widths returns the widths of columns that are two blanks apart. A width of 0 means that a column
+// Widths returns the widths of columns with two blanks in between. A width of 0 means that a column
 // is left out.
 func Widths(columns []Column, width int) []int {
 	widths := make([]int, len(columns))

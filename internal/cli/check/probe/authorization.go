@@ -189,7 +189,7 @@ func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
 			}
 		}
 		needsMetadata := slices.Contains(serverRules, id)
-		if id == "L200" { // without a miss of its own, L200 was not judged if others failed before it
+		if id == "L200" { // without its own miss, L200 was not judged if other rules failed before it
 			needsMetadata = len(misses) > 0 && len(findings) == 0
 		}
 		if needsMetadata && !hasServerMetadata {

@@ -109,7 +109,7 @@ func (b *bench) fetchList(ctx context.Context, s *session, method string) ([]jso
 		member, _, _ = strings.Cut(method, "/")
 	}
 	var items []json.RawMessage
-	var params json.RawMessage // nil for the first page
+	var params json.RawMessage // nil requests the first page
 	var out wire.Outcome
 	for range maxPages {
 		out = s.Do(ctx, client.Call{Method: method, Params: params, Once: true})
@@ -253,11 +253,11 @@ func (b *bench) close(ctx context.Context) {
 type probeRequest struct {
 	method string
 	params json.RawMessage
-	// raw is the message to send; nil for a well-formed request of method.
+	// raw is the message to send, or nil to send a well-formed request of method.
 	raw []byte
-	// verb is the HTTP method; "" for POST.
+	// verb is the HTTP method; "" means POST.
 	verb string
-	// edits are header fields that replace those of the client; an empty value removes a field.
+	// edits are header fields that replace the client's; an empty value removes a field.
 	edits []wire.Field
 	// bare leaves out the header fields that the client adds.
 	bare bool
@@ -443,8 +443,8 @@ func repeatWordsFor(q probeRequest, revision string) string {
 		return ""
 	}
 	namesSession := func(e wire.Field) bool { return e.Name == "Mcp-Session-Id" && e.Value != "" }
-	// A command opens a session of its own, with another id. A stateless revision opens none: the
-	// command uses it, and sends the bytes of the other revision.
+	// A command opens a separate session, with another id. A stateless revision opens no session:
+	// the command uses it, and sends the bytes of the other revision.
 	if !client.Stateless(revision) && slices.ContainsFunc(q.edits, namesSession) {
 		q = probeRequest{
 			raw: wire.ComposeRequest(json.RawMessage("1"), q.method, q.params), bare: true,

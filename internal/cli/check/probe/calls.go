@@ -134,12 +134,12 @@ func exemptUnlessCalled(fits func(calledTool) bool, what string) func(b *bench) 
 		func(b *bench) bool { return !slices.ContainsFunc(b.called, fits) })
 }
 
-// exemptIfNoQuestion exempts servers of which no called tool asks for input.
+// exemptIfNoQuestion exempts servers whose called tools never ask for input.
 func exemptIfNoQuestion(b *bench) string {
 	return exemptUnlessCalled(asksForInput, "asks for input")(b)
 }
 
-// exemptIfNoCalls exempts servers of which no tool was called.
+// exemptIfNoCalls exempts servers without a called tool.
 func exemptIfNoCalls(b *bench) string {
 	if len(b.called) == 0 {
 		return "no tool was called"
@@ -167,8 +167,8 @@ func (c calledTool) isUnanswered() bool {
 	return c.answer.Kind == wire.Transport || c.answer.Kind == wire.Timeout
 }
 
-// probeMissingArgument calls tools without the arguments that they require: a tool has to report an
-// error of its own, which a model can read.
+// probeMissingArgument calls tools without the arguments that they require: the tool itself has to
+// report an error, which a model can read.
 func probeMissingArgument(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		if !requiresArgument(c) {

@@ -25,7 +25,7 @@ import (
 // spotOf returns the frame of a finding's evidence.
 func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
 
-// A Recording has the recorded rows to which findings refer.
+// A Recording has the recorded rows that findings refer to.
 type Recording struct {
 	Rows []*rows.Row
 	// Base is the index, in its capture, of the first run of the rows.
@@ -33,7 +33,7 @@ type Recording struct {
 	// Repeat returns the command that sends the request of the evidence again. words is the result
 	// of repeatWordsOf for the row. It may be nil.
 	Repeat func(spot conv.Spot, words string) string
-	// Revision returns the revision by which a probe was judged, "" if no probe has the evidence.
+	// Revision returns the revision that a probe was judged by, or "" if no probe has the evidence.
 	// It may be nil.
 	Revision func(spot conv.Spot) string
 	// Several is set if the rows are of several servers: each finding then names its server.
@@ -88,7 +88,7 @@ func exchangeName(row *rows.Row) string {
 	return row.Number()
 }
 
-// revisionOf returns the revision by which a finding was judged: as the finding states it, as the
+// revisionOf returns the revision that a finding was judged by: as the finding states it, as the
 // probe at the spot states it, or else the revision of the row. row may be nil.
 func (rec Recording) revisionOf(f lint.Finding, spot conv.Spot, row *rows.Row) string {
 	if f.Revision != "" {

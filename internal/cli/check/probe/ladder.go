@@ -25,16 +25,16 @@ var (
 	stdioSteps = []string{"process", "revision", "lists", "schemas"}
 )
 
-// warnCertificateDays is the number of days before its expiry from which a certificate gets a
-// warning.
+// warnCertificateDays is the number of days before a certificate's expiry when warnings begin.
 const warnCertificateDays = 14
 
-// add adds a step; fix says what to do if it failed, else "".
+// add adds a step; fix is the remedy if it failed, else "".
 func (l *ladder) add(name, state, text, fix string) {
 	l.steps = append(l.steps, verdict.Rung{Name: name, State: state, Text: text, Fix: fix})
 }
 
-// slowStart is the time to start from which a server gets a warning: hosts give a server 10 to 60 s.
+// slowStart is the minimum time to start that gives a server a warning: hosts give a server 10 to
+// 60 s.
 const slowStart = 5 * time.Second
 
 // addReady adds a step that did not fail, with a warning if the server took long to be ready.

@@ -199,14 +199,15 @@ func (b *bench) methodHeaders(method string) []wire.Field {
 	return []wire.Field{field("Mcp-Method", method), field("MCP-Protocol-Version", b.cleanSession.Revision())}
 }
 
-// promptWithArguments returns the name of a prompt that has required arguments, "" if none has.
+// promptWithArguments returns the name of a prompt that has required arguments, or "" if no prompt
+// has.
 func (l lists) promptWithArguments() string { return l.findPrompt(true) }
 
 // promptWithoutArguments returns the name of a prompt that has no required arguments, "" if all have.
 func (l lists) promptWithoutArguments() string { return l.findPrompt(false) }
 
-// findPrompt returns the name of the first prompt that needs arguments, or that needs none; "" if no
-// prompt fits.
+// findPrompt returns the name of the first prompt that needs arguments, or that needs no arguments,
+// or "" if no prompt fits.
 func (l lists) findPrompt(needsArguments bool) string {
 	for _, prompt := range l["prompts"] {
 		arguments, _ := jsonraw.Array(jsonraw.First(prompt, "arguments"))
@@ -219,7 +220,7 @@ func (l lists) findPrompt(needsArguments bool) string {
 	return ""
 }
 
-// exemptIfNothingNamed exempts servers for which namedRequest has nothing to name.
+// exemptIfNothingNamed exempts servers without a prompt or a resource that namedRequest can name.
 func exemptIfNothingNamed(b *bench) string {
 	if b.lists.promptWithoutArguments() == "" && len(b.lists.names("resources", "uri")) == 0 {
 		return "there is no prompt without arguments and no resource"
@@ -341,8 +342,8 @@ func probeMissingMeta(ctx context.Context, b *bench) (misses []miss) {
 		{"no clientCapabilities", withoutMetaMembers("clientCapabilities"), false},
 	}
 	for _, r := range requests {
-		// Over stdio no header field has the revision either: a server that also accepts a handshake
-		// may take the request for one of an older revision.
+		// Over stdio no header field has the revision either: a server that also accepts a
+		// handshake may take the request for a request of an older revision.
 		mayBeOlder := r.hasNoVersion && !b.isHTTP() && b.acceptsHandshake
 		if mayBeOlder {
 			continue
@@ -378,7 +379,7 @@ func probeRemovedMethods(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-// probeMissingHeaders sends requests without one of the header fields that repeat a part of the body.
+// probeMissingHeaders sends requests without a header field that repeats a part of the body.
 func probeMissingHeaders(ctx context.Context, b *bench) (misses []miss) {
 	requests := map[string]probeRequest{"Mcp-Method": {method: b.plainMethod()}}
 	if !b.acceptsHandshake { // in an older revision the field may be missing
@@ -461,7 +462,8 @@ func probeForeignOrigin(ctx context.Context, b *bench) []miss {
 	return []miss{newMiss("L083", "Origin: http://evil.example", a, "HTTP 403")}
 }
 
-// probeSingleMediaType sends requests that accept only one of the two media types of responses.
+// probeSingleMediaType sends requests that accept only one media type of the two that responses
+// have.
 func probeSingleMediaType(ctx context.Context, b *bench) (misses []miss) {
 	for _, kind := range []string{"application/json", "text/event-stream"} {
 		a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), edits: []wire.Field{field("Accept", kind)}})

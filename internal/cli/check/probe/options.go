@@ -17,7 +17,7 @@ import (
 // Options say what is sent to a server in addition to well-formed requests that change nothing.
 type Options struct {
 	Negative, ReadOnly, Auth bool
-	// MaxRequests is the number of requests after which the check stops; 0 for no limit.
+	// MaxRequests is the number of requests after which the check stops; 0 means no limit.
 	MaxRequests int
 	// Calls are the parsed values of --call; Validate sets them.
 	Calls []Call
@@ -81,7 +81,7 @@ func (o *Options) Validate() error {
 }
 
 // parseRate reads a number of requests with a unit of time, and returns requests a second. It
-// accepts "" and returns 0 for it, which is no limit.
+// accepts "" and then returns 0, which means no limit.
 func parseRate(text string) (perSecond float64, ok bool) {
 	number, unit, _ := strings.Cut(text, "/")
 	per := map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}[unit]
@@ -90,8 +90,8 @@ func parseRate(text string) (perSecond float64, ok bool) {
 	return n / max(per, 1), text == "" || isValid
 }
 
-// requestsPerSecond returns the rate, 0 for no limit. A server on this machine has no limit unless
-// the user sets one.
+// requestsPerSecond returns the rate, or 0 without a limit. A server on this machine has no limit
+// unless the user sets one.
 func (o *Options) requestsPerSecond(local bool) float64 {
 	rate, _ := parseRate(o.rate)
 	if o.rate == "" && !local {

@@ -19,16 +19,16 @@ import (
 // defaultRate is the number of requests a second that check sends to a server on another machine.
 const defaultRate = 5.0
 
-// A pacer sends HTTP requests no faster than the rate allows and no more than maxRequests, and none
-// after a server said that it is overloaded. It also records what the responses show of the
-// connection.
+// A pacer sends HTTP requests no faster than the rate allows and no more than maxRequests, and
+// stops after a server reported that it is overloaded. It also records what the responses show of
+// the connection.
 type pacer struct {
-	// maxRequests is 0 for no limit.
+	// maxRequests is 0 without a limit.
 	maxRequests int
 	// countSent returns the number of requests so far, on all connections.
 	countSent func() int
 	now       func() time.Time
-	// meanGap is the mean time between two requests; 0 for no limit of the rate.
+	// meanGap is the mean time between two requests; 0 without a limit of the rate.
 	meanGap time.Duration
 	rand    *rand.Rand
 

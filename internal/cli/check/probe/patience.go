@@ -44,11 +44,11 @@ func (j *judge) patience(method string, took time.Duration) time.Duration {
 	return min(max(timesSlowest*slowest, minPatience), maxPatience)
 }
 
-// await makes a request for a method that the server may leave without an answer. To tell a slow
-// server from a silent one, it sends a ping after the server's patience, and gives up only after
-// the answer to the ping and the same time again. userLimit is the user's --timeout, which then
-// bounds the request instead; 0 or less for none. hung reports that the server answered neither the
-// request nor the ping.
+// await makes a request for a method that the server may leave without an answer. To distinguish a
+// slow server from a silent server, it sends a ping after the server's patience, and gives up only
+// after the answer to the ping and the same time again. userLimit is the user's --timeout, which
+// then bounds the request instead; 0 or less means no limit. hung reports that the server answered
+// neither the request nor the ping.
 func (j *judge) await(
 	ctx context.Context,
 	method string,

@@ -24,8 +24,7 @@ type probe struct {
 	run func(ctx context.Context, b *bench) []miss
 }
 
-// A miss says that a server broke a rule, or, if skip is set, that a probe could not judge the
-// rule.
+// A miss is a breach of a rule by a server or, if skip is set, a rule that a probe could not judge.
 type miss struct {
 	// id is the id of the rule.
 	id string
@@ -35,7 +34,7 @@ type miss struct {
 	got, want string
 	// stderr is the last output of a server that the request ended.
 	stderr string
-	// severity is "" for the severity of the rule.
+	// severity is "" if the severity of the rule applies.
 	severity conv.Severity
 	// spot is the frame that is the evidence; the zero value if got quotes no answer.
 	spot conv.Spot
@@ -56,7 +55,7 @@ func newMiss(rule, subject string, a answer, want string) miss {
 // skipRule returns the result of a probe that could not judge its rule.
 func skipRule(rule, why string) []miss { return []miss{{id: rule, skip: true, got: why}} }
 
-// probes returns all probes in the order in which they run: the most valuable first, because
+// probes returns all probes in the order they run in: the most valuable first, because
 // --max-requests may stop the check.
 func probes() []probe {
 	var singles []probe
@@ -186,8 +185,8 @@ func (b *bench) skipAll(rules []string, why string) {
 	}
 }
 
-// reportMisses reports the misses of one rule to the linter: the rule passed if it has none. whyNoMore
-// is the result of that method after the probe. The caller holds mu.
+// reportMisses reports the misses of one rule to the linter: the rule passed if it has no misses.
+// whyNoMore is the result of that method after the probe. The caller holds mu.
 func (b *bench) reportMisses(id string, misses []miss, whyNoMore string) {
 	var findings []lint.Finding
 	isSkipped := false
@@ -318,23 +317,23 @@ type singleProbe struct {
 	expected    expectation
 }
 
-// An expectation describes the expected answer: an error with one of the codes, or a result, and over HTTP
-// one of the statuses.
+// An expectation describes the expected answer: an error with any of the codes, or a result, and
+// over HTTP any of the statuses.
 type expectation struct {
 	codes         []int64
 	acceptsResult bool
 	// statuses are HTTP statuses; nil accepts all.
 	statuses []int
 	// otherSeverity is the severity of an error with another code and, if toolError is set, of an
-	// error that the tool reported; "" for the severity of the rule.
+	// error that the tool reported; "" if the severity of the rule applies.
 	otherSeverity conv.Severity
 	toolError     bool
 	// text describes the expected answer for the user.
 	text string
 }
 
-// accepts reports whether an answer is as expected. It ignores the HTTP status if the answer has
-// none or e names none.
+// accepts reports whether an answer is as expected. It ignores the HTTP status if the answer has no
+// status or e names no statuses.
 func (e expectation) accepts(a answer) bool {
 	comparesStatus := len(e.statuses) > 0 && a.status() != 0
 	if comparesStatus && !slices.Contains(e.statuses, a.status()) {

@@ -260,7 +260,7 @@ func (b *bench) initialize(ctx context.Context, version string) (opened answer, 
 	return opened, &deleted
 }
 
-// sendFirst sends a message as the first one of a new session.
+// sendFirst sends a message as the first message of a new session.
 func (b *bench) sendFirst(ctx context.Context, raw []byte) answer {
 	opt := b.cleanSession.options
 	// A session of a stateless revision begins without a request.
@@ -283,7 +283,7 @@ func (b *bench) sendFirst(ctx context.Context, raw []byte) answer {
 	return b.recordRepeat(a, probeRequest{raw: raw, bare: true}, opt.KnownRevision)
 }
 
-// probePing checks that the result of ping is empty, apart from _meta.
+// probePing checks that the result of ping is empty except for _meta.
 func probePing(ctx context.Context, b *bench) []miss {
 	a := b.requestClean(ctx, "ping", nil)
 	members, err := jsonraw.Object(a.Result)
@@ -342,7 +342,7 @@ func probeGetStream(ctx context.Context, b *bench) []miss {
 	return []miss{newMiss("L095", "GET", a, "an event stream or HTTP 405")}
 }
 
-// exemptIfStateless exempts revisions in which clients send no notifications over HTTP.
+// exemptIfStateless exempts revisions whose clients send no notifications over HTTP.
 func exemptIfStateless(b *bench) string {
 	if b.isStateless() {
 		return "clients send no notifications over HTTP in this revision"

@@ -1,7 +1,7 @@
 // Package probe judges a server: it opens connections to it, sends requests that show whether the
 // server follows the rules of package lint, and reports the findings. The ladder lists the steps of
 // a connection and their outcome. Each probe is a row of a table: the rules that it judges, the
-// request, and the expected answer. It is a package of its own, because it does not know flags,
+// request, and the expected answer. It is a separate package, because it does not know flags,
 // formats and files of reports, which package check has.
 package probe
 
@@ -64,8 +64,8 @@ type judge struct {
 // head of a response, and received from the server.
 type lastFrames struct{ sent, head, received uint64 }
 
-// A probedRequest is a request of a probe: the revision by which its answer is judged, and the
-// words of the mcpc command that sends it again, "" if no command does.
+// A probedRequest is a request of a probe: the revision that its answer is judged by, and the words
+// of the mcpc command that sends it again, or "" if no command does.
 type probedRequest struct{ revision, words string }
 
 // A session is a session with the server on its own connection, and the settings to open more like
@@ -81,7 +81,7 @@ type session struct {
 	broken string
 }
 
-// Pins returns the revisions by which a server is judged: an entry "" stands for the negotiated
+// Pins returns the revisions that a server is judged by: an entry "" stands for the negotiated
 // revision. protocol is the value of --protocol, which counts if era is "".
 func Pins(era, protocol string) ([]string, error) {
 	revisions := client.Revisions() // the newest first
@@ -108,18 +108,18 @@ func Pins(era, protocol string) ([]string, error) {
 // needsHandshake reports whether a revision begins with an initialize request.
 func needsHandshake(revision string) bool { return !client.Stateless(revision) }
 
-// A Request says which server is judged, by which revisions, and what is sent to it.
+// A Request describes the server to judge, the revisions to judge it by, and what is sent to it.
 type Request struct {
 	Factory *cmdutil.Factory
 	// Argv is the command of the server; nil if the global flags name the server.
 	Argv []string
-	// Era is "both", "legacy", "modern", a revision, or "" for the negotiated revision.
+	// Era is "both", "legacy", "modern", a revision, or "", which means the negotiated revision.
 	Era string
-	// Off are the ids of the rules for which nothing is sent.
+	// Off are the ids of the rules that nothing is sent for.
 	Off []string
 	// Tools are the functions of other packages that the linter needs.
 	Tools rules.Tools
-	// Send says what is sent in addition to well-formed requests.
+	// Send describes what is sent in addition to well-formed requests.
 	Send Options
 }
 
