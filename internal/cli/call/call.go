@@ -75,21 +75,24 @@ outputSchema.`,
 			if err := meant.CheckMisplaced(f, "call", args, o.argv); err != nil {
 				return err
 			}
-			if o.events && (o.dryRun || o.curl || document == "-" || slices.Contains(args[1:], "-")) {
+			isOnlyPrinted := o.dryRun || o.curl
+			readsStdin := document == "-" || slices.Contains(args[1:], "-")
+			if o.events && (isOnlyPrinted || readsStdin) {
 				return usage.New(
 					"--events reports a call that is sent, and standard input has the answers",
 					"--args @FILE takes the arguments from a file",
 				)
 			}
 			o.Name = args[0]
-			o.Given, err = arguments.Parse(&f.Env, args[1:], document, false)
+			const flat = false // names may be paths into objects and lists
+			o.Given, err = arguments.Parse(&f.Env, args[1:], document, flat)
 			if err != nil {
 				return meant.UnnamedArguments(f, cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
 			}
-			if o.saveFile != "" && (o.dryRun || o.curl || o.Task != 0) {
+			if o.saveFile != "" && (isOnlyPrinted || o.Task != 0) {
 				return usage.New("--save needs a call that is sent and answered", "remove --dry-run, --curl and --task")
 			}
-			if o.dryRun || o.curl {
+			if isOnlyPrinted {
 				return dryRun(cmd.Context(), f, o)
 			}
 			if o.saveFile != "" || o.expectResult {
@@ -157,20 +160,20 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	}
 	c, out := f.Open(ctx, how)
 	if out.Kind == wire.Transport && c.Target.Source == target.FromDefault {
-		out.Hint = cmp.Or(c.SuggestServer(o.Name), out.Hint)
+		out.Hint = cmp.Or(c.SuggestServer(o.Name), out.Hint) // NAME may begin with the name of a server
 	}
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	out, begun := toolcall.CallTool(ctx, c, &o.Request)
-	if stream != nil {
+	if stream != nil { // the events are the answer
 		f.Record.SetOutcome(out)
 		stream.result(out)
 		cmdutil.PrintExplanation(ctx, f, "tools/call")
 		return cmdutil.Join(f.StdoutError(), cmdutil.Exit(out), o.saveCall(f, c, out))
 	}
 	ans := cmdutil.AnswerOf(out)
-	if begun != nil {
+	if begun != nil { // a task: its result is not known yet, and its id is printed
 		ans.Method = "tasks/get"
 		ans.Human = func(w io.Writer, st term.Style) error {
 			_, err := fmt.Fprintln(w, st.Line(begun.ID))

@@ -77,7 +77,7 @@ func parseCompleteArgs(f *cmdutil.Factory, words []string) (o completeOptions, e
 	switch o.kind {
 	case connect.PromptKind:
 		o.ref = jsonraw.With(json.RawMessage(`{"type":"ref/prompt"}`), "name", jsonraw.Quote(words[1]))
-	case connect.TemplateKind, connect.ResourceKind:
+	case connect.TemplateKind, connect.ResourceKind: // the protocol's ref/resource is a template
 		o.ref = jsonraw.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", jsonraw.Quote(words[1]))
 	default:
 		return o, usage.New(
@@ -111,18 +111,18 @@ func runComplete(ctx context.Context, f *cmdutil.Factory, o completeOptions) err
 	}
 	argument := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(o.argument)), "value", jsonraw.Quote(o.value))
 	params := jsonraw.With(jsonraw.With(nil, "ref", o.ref), "argument", argument)
-	switch {
-	case o.chosen == nil:
-	case client.CompletesInContext(c.Revision()):
+	hasContext := client.CompletesInContext(c.Revision())
+	if o.chosen != nil && hasContext {
 		params = jsonraw.With(params, "context", jsonraw.With(nil, "arguments", o.chosen))
-	default:
+	}
+	if o.chosen != nil && !hasContext {
 		f.Warn("revision " + c.Revision() + " does not support values of other arguments; they are not sent")
 	}
 	out = c.ExplainUnsupported(c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
 	ans := cmdutil.AnswerOf(out)
 	values := completionValues(f, o, out)
 	rpc := out.RPCError()
-	if rpc != nil && rpc.Code == -32602 {
+	if rpc != nil && rpc.Code == -32602 { // invalid params: an unknown name or argument
 		out.Hint = wire.Hint(describeArguments(ctx, c, o))
 		if known := c.RememberedNames(o.kind); !slices.Contains(known, o.name) {
 			out.Hint = suggest.DidYouMean("%s", o.name, known, out.Hint)

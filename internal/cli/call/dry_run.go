@@ -46,20 +46,25 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 		return usage.New("--curl needs an HTTP server", "--dry-run prints the message")
 	}
 	tool := c.LastKnown(o.Name)
-	if !o.offline && (f.Index > 0 || f.Fresh || c.StartsServer() || tool != nil && !f.Now().Before(tool.Until)) {
-		tool = nil // the call would fetch it
+	isStale := tool != nil && !f.Now().Before(tool.Until)
+	callFetchesTool := f.Index > 0 || f.Fresh || c.StartsServer() || isStale
+	if callFetchesTool && !o.offline {
+		tool = nil
 	}
-	if tool != nil || o.offline {
+	requestsDefinition := false
+	switch {
+	case o.offline:
 		out = checkArgumentsOffline(c, tool, &o.Request)
-	}
-	requestsDefinition := !o.offline && tool == nil && needsDefinition(opt, o)
-	if !o.offline && tool != nil && (!out.OK() || toolcall.Unlisted(tool, &o.Request)) {
+	case tool != nil:
+		out = checkArgumentsOffline(c, tool, &o.Request)
+		requestsDefinition = !out.OK() || toolcall.Unlisted(tool, &o.Request)
+	case needsDefinition(opt, o):
 		requestsDefinition = true
+	default:
+		out = toolcall.Unchecked(c, nil, &o.Request)
 	}
 	if requestsDefinition {
 		tool, out, err = requestDefinition(ctx, f, o.argv, c, &opt, &o.Request)
-	} else if tool == nil && !o.offline {
-		out = toolcall.Unchecked(c, nil, &o.Request)
 	}
 	if !out.OK() {
 		return cmdutil.Join(err, cmdutil.Exit(out))
@@ -81,8 +86,9 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 // needsDefinition reports whether a call requires the tool's definition: to validate or type its
 // arguments, or for the header fields of a stateless HTTP request.
 func needsDefinition(opt client.Options, o callOptions) bool {
-	overHTTP := opt.Server.URL != "" && (opt.KnownRevision == "" || client.Stateless(opt.KnownRevision))
-	return !o.NoValidate || len(o.Given.Words) > 0 || overHTTP
+	mayBeStateless := opt.KnownRevision == "" || client.Stateless(opt.KnownRevision)
+	needsFields := opt.Server.URL != "" && mayBeStateless
+	return !o.NoValidate || len(o.Given.Words) > 0 || needsFields
 }
 
 // requestDefinition requests the tool's definition as the call would, and checks the arguments
@@ -101,7 +107,8 @@ func requestDefinition(
 		return nil, out, nil
 	}
 	tool, out = conn.Define(ctx, o.Name)
-	if o.NoValidate && (out.OK() || out.Kind == wire.InvalidArguments) {
+	isUnlisted := out.Kind == wire.InvalidArguments // tool is then nil
+	if o.NoValidate && (out.OK() || isUnlisted) {
 		out = toolcall.Unchecked(conn, tool, o)
 	} else if out.OK() {
 		out = toolcall.CheckArguments(conn, tool, o)
@@ -167,14 +174,15 @@ func printDraft(
 }
 
 // assumedSession returns the session that the request would be sent in, as far as it is known
-// without asking the server. It prints what a real call would do in addition.
+// without asking the server. If it has to guess the revision, it warns. It notes what else a real
+// call would send.
 func assumedSession(c *connect.Conn, opt client.Options) client.Memory {
 	if opt.Resume != nil {
 		return *opt.Resume
 	}
 	m := client.Memory{Revision: cmp.Or(c.Env.Protocol, opt.KnownRevision), Declared: opt.Capabilities}
 	if m.Revision == "" {
-		m.Revision = client.Revisions()[0]
+		m.Revision = client.Revisions()[0] // the newest, which a call tries first
 		if c.Target.Kind == target.Demo {
 			return m // the built-in demo server supports it
 		}

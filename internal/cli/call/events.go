@@ -41,13 +41,14 @@ func newEvents(ctx context.Context, f *cmdutil.Factory) (*events, error) {
 	}
 	f.Progress.Done() // the events contain the progress, and the user may type answers
 	e := &events{UI: f.Env.UI, f: f, ctx: ctx}
-	f.Env.UI, f.OnFailure = e, func(o wire.Outcome) {
+	f.Env.UI = e
+	f.OnFailure = func(o wire.Outcome) {
 		if o.Kind != wire.ToolError { // the result event contains the error
 			e.write("error", jsonraw.Member{Name: "error", Value: failure.JSON(f.OutStyle, o)})
 		}
 	}
 	if !f.Answers.Samples() {
-		f.Answers.Sampling = "-"
+		f.Answers.Sampling = "-" // WriteMessage then asks the program
 	}
 	return e, nil
 }

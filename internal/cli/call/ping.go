@@ -54,17 +54,18 @@ everything else ends the command at once.`,
 func waitForPing(ctx context.Context, f *cmdutil.Factory, argv []string, wait time.Duration) (err error) {
 	deadline := f.Now().Add(wait)
 	for waiting := false; ; waiting = true {
-		rest := max(deadline.Sub(f.Now()), time.Second)
-		if wait > 0 && (f.Limits.Idle <= 0 || f.Limits.Idle > rest) {
-			f.Limits.Idle = rest
+		attemptLimit := max(deadline.Sub(f.Now()), time.Second)
+		isLimitLonger := f.Limits.Idle <= 0 || f.Limits.Idle > attemptLimit // 0 or less is no limit
+		if wait > 0 && isLimitLonger {
+			f.Limits.Idle = attemptLimit
 			f.Limits.Wait = max(wait, time.Second)
 		}
 		c, method, ready, out := runPing(ctx, f, argv)
-		left := deadline.Sub(f.Now())
-		retries := isNotReady(out) && left > 0
-		if retries && pause.For(ctx, min(pingInterval, left)) != nil {
+		remaining := deadline.Sub(f.Now())
+		retries := isNotReady(out) && remaining > 0
+		if retries && pause.For(ctx, min(pingInterval, remaining)) != nil {
 			retries = false
-			method = ""
+			method = "" // the interruption replaces the answer of the last attempt
 			out = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
 		if !retries {
@@ -83,8 +84,8 @@ func isNotReady(o wire.Outcome) bool {
 	return slices.Contains([]wire.Kind{wire.Transport, wire.Timeout, wire.BadResponse}, o.Kind)
 }
 
-// runPing connects and sends the revision's ping. method is empty if the connection failed; ready
-// is the time until it was open. The caller closes the connection.
+// runPing connects and sends the revision's ping. method is the method that it sent, or "" if the
+// connection failed; ready is the time until it was open. The caller closes the connection.
 func runPing(ctx context.Context, f *cmdutil.Factory, argv []string) (
 	c *connect.Conn, method string, ready time.Duration, out wire.Outcome,
 ) {
@@ -104,7 +105,8 @@ func runPing(ctx context.Context, f *cmdutil.Factory, argv []string) (
 // slowStart is the minimum connection time that ping prints.
 const slowStart = time.Second
 
-// showPing prints the result of a ping.
+// showPing prints the result of a ping. If method is "", no ping was sent, and there is only a
+// failure to report.
 func showPing(
 	ctx context.Context, f *cmdutil.Factory, c *connect.Conn, method string, ready time.Duration, out wire.Outcome,
 ) error {

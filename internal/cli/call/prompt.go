@@ -42,7 +42,9 @@ that.`,
 				return err
 			}
 			o.Name = args[0]
-			typed, err := arguments.Parse(&f.Env, args[1:], "", true)
+			const noDocument = "" // prompt has no flag for a JSON object
+			const flat = true     // the arguments are strings, so their names are no paths
+			typed, err := arguments.Parse(&f.Env, args[1:], noDocument, flat)
 			if err != nil {
 				return meant.UnnamedArguments(f, cmd, connect.PromptKind, []string{"prompt", o.Name}, args[1:], err)
 			}

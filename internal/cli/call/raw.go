@@ -27,11 +27,11 @@ import (
 // rawOptions are the flags and arguments of mcpc raw.
 type rawOptions struct {
 	method string
-	params json.RawMessage
-	bytes  []byte
-	id     string
+	params json.RawMessage // nil without params
+	bytes  []byte          // of --bytes, in place of method and params; nil without the flag
+	id     string          // as typed, or ""
 	notify bool
-	bare   bool
+	bare   bool // of --no-stamp
 	argv   []string
 }
 
@@ -82,7 +82,7 @@ func parseRawArgs(f *cmdutil.Factory, o *rawOptions, args []string, file string)
 	if len(args) == 0 || len(args) > 2 {
 		return usage.New("raw takes a method and its params", wire.RunOnServer("raw tools/list"))
 	}
-	if strings.HasPrefix(strings.TrimSpace(args[0]), "{") || strings.HasPrefix(strings.TrimSpace(args[0]), "[") {
+	if first := strings.TrimSpace(args[0]); strings.HasPrefix(first, "{") || strings.HasPrefix(first, "[") {
 		return usage.New("raw takes a method and its params, and this is a message: nothing was sent",
 			"a whole message goes after --bytes: "+wire.RunOnServer("raw --bytes "+messageWord(args[0])))
 	}
@@ -164,7 +164,8 @@ func RawID(text string) json.RawMessage {
 // showRaw prints the received bytes, even if they are invalid. With --json or --jq it prints the
 // result, as other commands do.
 func showRaw(ctx context.Context, f *cmdutil.Factory, out wire.Outcome) (err error) {
-	if (f.JSON || f.Jq != "" && !f.Wire) && out.Result != nil {
+	wantsResult := f.JSON || f.Jq != "" && !f.Wire // with --wire, --jq reads the whole message
+	if wantsResult && out.Result != nil {
 		return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out))
 	}
 	f.Record.SetOutcome(out)

@@ -123,7 +123,9 @@ func noteContents(f *cmdutil.Factory, out wire.Outcome) {
 	if len(names) == 0 {
 		f.Warn("the resource has no contents; for a missing resource the server should return an error")
 	}
-	if len(names) < 2 || f.JSON || f.Wire || f.Jq != "" || f.OutStyle.Terminal && f.Output == "" {
+	printsJSON := f.JSON || f.Wire || f.Jq != ""
+	hasHeadings := f.OutStyle.Terminal && f.Output == ""
+	if len(names) < 2 || printsJSON || hasHeadings {
 		return
 	}
 	for i, name := range names {

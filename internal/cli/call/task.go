@@ -64,6 +64,7 @@ type taskAction struct {
 
 // taskActions returns the subcommands that act on one task.
 func taskActions(f *cmdutil.Factory) []taskAction {
+	const once = true
 	return []taskAction{
 		{
 			run: func(ctx context.Context, c *connect.Conn, remembered state.Task) error {
@@ -77,7 +78,7 @@ func taskActions(f *cmdutil.Factory) []taskAction {
 			},
 		},
 		{
-			run:              runTaskResult(f, false),
+			run:              runTaskResult(f, !once),
 			answersQuestions: true,
 			printsContent:    true,
 			Command: cobra.Command{
@@ -91,7 +92,7 @@ result and exit as the call would have. Input requests are handled as in a call
 			},
 		},
 		{
-			run:           runTaskResult(f, true),
+			run:           runTaskResult(f, once),
 			printsContent: true,
 			Command: cobra.Command{
 				Use: "result [ID]", Short: "print the result of a finished task",
@@ -147,7 +148,7 @@ func newTaskCommand(f *cmdutil.Factory, v taskAction) *cobra.Command {
 		if !out.OK() {
 			return cmdutil.Exit(out)
 		}
-		if remembered.Endpoint == "" {
+		if remembered.Endpoint == "" { // an id that was not remembered
 			toolcall.PlaceTask(c, &remembered)
 		}
 		return v.run(ctx, c, remembered)
@@ -262,7 +263,7 @@ func runTaskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, rem
 		)
 	}
 	out := c.CancelTask(ctx, remembered.ID)
-	if out.RPCError() != nil && out.RPCError().Code == -32602 {
+	if out.RPCError() != nil && out.RPCError().Code == -32602 { // invalid params
 		getTask := wire.Run("tasks get " + shellwords.Quote(remembered.ID))
 		out.Hint = "the task has ended, or is unknown to the server: see " + getTask
 	}

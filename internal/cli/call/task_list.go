@@ -67,8 +67,9 @@ func runTaskList(ctx context.Context, f *cmdutil.Factory) error {
 		return cmdutil.Exit(out)
 	}
 	tasks, out := collectTasks(ctx, c)
-	offer := c.TaskOffer("optional")
-	if out.OK() && offer.Why != "" && !offer.CanList && len(tasks.rows) == 0 {
+	offer := c.TaskOffer("optional") // as for a tool that may run as a task
+	hasNoTasks := offer.Why != "" && !offer.CanList && len(tasks.rows) == 0
+	if out.OK() && hasNoTasks {
 		out = c.Unsent("tasks/list", "", offer.Why, wire.RunOnServer("info")+" shows the server's capabilities")
 	} else if out.OK() {
 		noteTasks(c, tasks)
@@ -116,19 +117,22 @@ func collectTasks(ctx context.Context, c *connect.Conn) (s serverTasks, out wire
 				continue
 			}
 			listed[task.ID] = true
-			s.rows = append(s.rows, taskRow{task, raw, rememberedTask(c, task.ID, remembered)})
+			s.rows = append(s.rows, taskRow{Task: task, raw: raw, remembered: rememberedTask(c, task.ID, remembered)})
 		}
 	}
 	for _, one := range remembered {
-		switch {
-		case !toolcall.IsOfServer(c, one):
+		if !toolcall.IsOfServer(c, one) {
 			if !one.Ended {
 				s.otherServers++
 			}
-		case !out.OK() || listed[one.ID]:
-		case one.Ended:
+			continue
+		}
+		if !out.OK() || listed[one.ID] {
+			continue // after a failure nothing more is requested or dropped
+		}
+		if one.Ended { // the server no longer lists it
 			toolcall.DropTask(ctx, c, one)
-		default:
+		} else {
 			out = addRemembered(ctx, c, one, &s)
 		}
 	}
@@ -158,7 +162,7 @@ func addRemembered(ctx context.Context, c *connect.Conn, remembered state.Task, 
 	if !out.OK() {
 		return out
 	}
-	s.rows = append(s.rows, taskRow{task, out.Result, remembered})
+	s.rows = append(s.rows, taskRow{Task: task, raw: out.Result, remembered: remembered})
 	s.messages = append(s.messages, out.Message)
 	return wire.Outcome{}
 }

@@ -24,19 +24,21 @@ func findTask(f *cmdutil.Factory, args []string) (state.Task, error) {
 		}
 		return state.Task{}, err
 	}
-	known := st.Tasks(f.Now())
+	known := st.Tasks(f.Now()) // the newest last
 	open := slices.DeleteFunc(slices.Clone(known), func(t state.Task) bool { return t.Ended })
+	wantsLast := len(args) == 0 || args[0] == "last"
 	if len(args) == 0 && len(open) > 1 {
 		return state.Task{}, usage.New(
 			fmt.Sprintf("there are %d tasks: which one?", len(open)),
 			`pass its id or "last"; see `+wire.Run("tasks list"),
 		)
 	}
-	if len(open) == 0 && (len(args) == 0 || args[0] == "last") {
+	if wantsLast && len(open) == 0 {
 		return state.Task{}, usage.New("there are no tasks", wire.Run("call --task")+" starts one")
 	}
-	if len(args) == 0 || args[0] == "last" {
-		return open[len(open)-1], selectServer(f, open[len(open)-1], st)
+	if wantsLast {
+		last := open[len(open)-1]
+		return last, selectServer(f, last, st)
 	}
 	for _, remembered := range known {
 		if remembered.ID == args[0] {
@@ -53,10 +55,11 @@ func selectServer(f *cmdutil.Factory, remembered state.Task, st state.State) err
 		return nil
 	}
 	session, ok := st.Session(remembered.Session)
+	belongsToSession := remembered.Key != "" && !client.Stateless(remembered.Revision)
 	switch {
-	case ok && session.Key == remembered.Key:
+	case ok && session.Key == remembered.Key: // another session may have the name by now
 		f.Server = remembered.Session
-	case remembered.Key == "" || client.Stateless(remembered.Revision):
+	case !belongsToSession: // any connection to the server can use the task
 		f.Server = remembered.Endpoint
 	default:
 		return usage.New(
