@@ -101,7 +101,7 @@ func findInFolder(folder string) (found []string, err error) {
 	return found, err
 }
 
-// A problem is a problem of a file with its place; where is the place as text.
+// A problem is a problem of a file with its place. where is the place as text, with the path.
 type problem struct {
 	saved.Problem
 	place       yaml.Place
@@ -152,9 +152,9 @@ func readSaved(f *cmdutil.Factory, path string, given map[string]saved.Value) (*
 	}
 	file.text = string(text)
 	file.doc, err = yaml.Parse(text)
-	if err != nil && file.doc.JSON == nil {
+	if err != nil && file.doc.JSON == nil { // with a document, the problems are in file.doc
 		var bad *yaml.Error
-		errors.As(err, &bad)
+		errors.As(err, &bad) // Parse returns no other error
 		p := problem{where: path + ":" + bad.Place.String(), Problem: saved.Problem{Text: bad.Text}}
 		if lines := strings.Split(string(text), "\n"); bad.Line <= len(lines) && strings.Contains(lines[bad.Line-1], "${") {
 			p.hint = `within { } and [ ] write references in quotes: "${name}"`
@@ -206,14 +206,13 @@ func (r *runner) selectSteps() error {
 	var names []string
 	found := map[string]bool{}
 	for _, f := range r.files {
-		needs := map[string]bool{}
-		for i := len(f.Steps) - 1; i >= 0; i-- {
-			s := f.Steps[i]
+		neededVars := map[string]bool{} // by the selected steps after this one
+		for i, s := range slices.Backward(f.Steps) {
 			names = append(names, s.Name)
-			isSelected := len(r.options.only) == 0 || slices.Contains(r.options.only, s.Name)
 			found[s.Name] = true
+			isSelected := len(r.options.only) == 0 || slices.Contains(r.options.only, s.Name)
 			for _, c := range s.Capture {
-				if needs[c.Name] {
+				if neededVars[c.Name] {
 					isSelected = true
 				}
 			}
@@ -222,7 +221,7 @@ func (r *runner) selectSteps() error {
 				continue
 			}
 			for _, use := range append(s.Uses(), variablesInQueries(s)...) {
-				needs[use] = true
+				neededVars[use] = true
 			}
 		}
 	}

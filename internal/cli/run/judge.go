@@ -97,9 +97,9 @@ func (j *judgement) addOutcomeMiss() {
 		pointer = e.At + "/exit"
 	}
 	j.addMiss(pointer, want, got)
-	expectsSuccess := e.Exit <= 0 && e.Kind == wire.OK
-	isUnopened := !j.run.opening.OK()
-	if isUnopened && expectsSuccess || slices.Contains(brokenKinds, out.Kind) {
+	expectsSuccess := e.Exit <= 0 && e.Kind == wire.OK // Exit is below 0 if the file has none
+	couldNotRun := !j.run.opening.OK() && expectsSuccess
+	if couldNotRun || slices.Contains(brokenKinds, out.Kind) {
 		j.result.State = report.Broken
 		if j.run.firstBroken.OK() {
 			j.run.firstBroken = out
@@ -112,24 +112,25 @@ func (j *judgement) addOutcomeMiss() {
 var brokenKinds = []wire.Kind{wire.Transport, wire.Timeout, wire.Auth, wire.Usage, wire.Signal}
 
 // hintForOutcome returns a hint for an outcome that was not expected: what to write in the file to
-// expect it. It is "" if the report has a command that shows the exchange.
+// expect it or to avoid it, or else the hint of the outcome. It returns "" if the report has a
+// command that shows the exchange.
 func (j *judgement) hintForOutcome() wire.Hint {
 	e := j.step.Expect
 	out := j.response.out
-	about := ""
+	member := "" // of expect: the first that the file has
 	if len(e.Queries) > 0 {
-		about = "jq"
+		member = "jq"
 	} else if len(e.Texts) > 0 {
-		about = "text"
+		member = "text"
 	}
 	rpc := out.RPCError()
 	lacksCapability := rpc != nil && rpc.Code == missingCapability
 	if lacksCapability && needsElicitation(rpc.Data) {
 		return "answer: {FIELD: VALUE} in the file answers server requests, as --answer does"
 	}
-	expectsSuccess := e.Exit < 0 && e.Kind == wire.OK
-	if about != "" && expectsSuccess && out.Reached == wire.Answered {
-		return wire.Hint(fmt.Sprintf("expect: {kind: %s, %s: ...} expects this outcome", out.Kind, about))
+	expectsByDefault := e.Exit < 0 && e.Kind == wire.OK // success, which the file need not name
+	if member != "" && expectsByDefault && out.Reached == wire.Answered {
+		return wire.Hint(fmt.Sprintf("expect: {kind: %s, %s: ...} expects this outcome", out.Kind, member))
 	}
 	if j.run.showCommand(j.response) == "" {
 		return out.Hint
@@ -150,7 +151,7 @@ func needsElicitation(data json.RawMessage) bool {
 const maxShown = 300
 
 // printedText returns what a command would print of the response: the text of a result, or the
-// message of an error.
+// message of an error. If the result cannot be printed, it returns the reason.
 func (j *judgement) printedText() string {
 	out := j.response.out
 	if !j.run.factory.HasAnswer(out) || j.response.answer.Human == nil {
@@ -261,6 +262,7 @@ func (j *judgement) captureVars() {
 	}
 }
 
+// describeValues returns the values of a jq expression for a report that expected one value.
 func describeValues(values []json.RawMessage) string {
 	switch len(values) {
 	case 0:

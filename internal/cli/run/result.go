@@ -24,8 +24,8 @@ func (j *judgement) checkResult(e saved.Expect) {
 	}
 }
 
-// checkValue compares a value with the expected one, which is at pointer in the file. The value may
-// have more members than expected.
+// checkValue compares a value with the expected one, which is at pointer in the file, and records
+// each difference. An object may have more members than expected, a list may not have more items.
 func (j *judgement) checkValue(want, got json.RawMessage, pointer string) {
 	if toolcall.TextOf(want) == saved.Any {
 		return

@@ -138,8 +138,8 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 		return nil, err
 	}
 	first := o.paths[0]
-	hasCallsEnding := slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(first)))
-	isServer := !hasCallsEnding && cmdutil.IsFile(first) && meant.IsServerCommand([]string{first})
+	hasExtension := slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(first)))
+	isServer := !hasExtension && cmdutil.IsFile(first) && meant.IsServerCommand([]string{first})
 	if isServer {
 		return nil, usage.New(first+" is no file of saved calls", meant.ServerCommandHint(f, "list", o.paths))
 	}
@@ -173,7 +173,7 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 		}
 	}
 	r.warnUnused()
-	if err := r.selectSteps(); err != nil && invalid == nil {
+	if err := r.selectSteps(); err != nil && invalid == nil { // --only may name a step of an invalid file
 		return nil, err
 	}
 	return r, invalid
@@ -320,7 +320,9 @@ func (r *runner) listAnswer() cmdutil.Answer {
 				continue
 			}
 			line := f.doc.Place(s.At).Line
-			listed.Steps = append(listed.Steps, step{s.Name, line, string(s.Verb), s.Subject, s.Uses()})
+			listed.Steps = append(listed.Steps, step{
+				Name: s.Name, Line: line, Verb: string(s.Verb), Subject: s.Subject, Uses: s.Uses(),
+			})
 			rows = append(rows, []string{
 				fmt.Sprintf("%s:%d", f.path, line), s.Name, string(s.Verb) + " " + s.Subject,
 				listed.Server, strings.Join(s.Uses(), ", "),

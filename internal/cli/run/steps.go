@@ -48,7 +48,7 @@ func (r *runner) runFile(ctx context.Context, file *runFile) {
 		run.vars[v.Name] = saved.Value{JSON: v.Value}
 	}
 	maps.Copy(run.vars, r.given)
-	server := recorded.ShownServer(file.File)
+	server := recorded.ShownServer(file.File) // for the report; the command line replaces it
 	if r.options.argv != nil {
 		server = connect.CommandLine(r.options.argv)
 	} else if named := cmp.Or(f.Server, f.Getenv(host.EnvName("server"))); named != "" {
@@ -79,7 +79,7 @@ func (r *fileRun) open(ctx context.Context) {
 	f := r.factory
 	argv := r.options.argv
 	isNamed := argv != nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != ""
-	fill := func(text string) string {
+	fill := func(text string) string { // replaces variables; the first error becomes r.opening
 		filled, err := saved.FillText(text, r.lookup)
 		if err != nil && r.opening.OK() {
 			r.opening = usage.Outcome(err)
@@ -96,7 +96,7 @@ func (r *fileRun) open(ctx context.Context) {
 		f.Server = fill(r.file.Server)
 		f.ServerGiven = true
 	}
-	f.Headers = slices.Clone(f.Headers)
+	f.Headers = slices.Clone(f.Headers) // the files share the flags
 	for _, h := range r.file.Headers {
 		f.Headers = append(f.Headers, h.Name+": "+fill(h.Value))
 	}
@@ -107,10 +107,10 @@ func (r *fileRun) open(ctx context.Context) {
 	answers := r.fileAnswers(fill)
 	f.Answers = f.Answers.Over(&answers)
 	f.Protocol = cmp.Or(f.Protocol, r.file.Protocol)
-	if err := f.CheckFlags(); err != nil {
+	if err := f.CheckFlags(); err != nil { // the file may have set invalid ones
 		r.opening = usage.Outcome(err)
 	}
-	if !r.opening.OK() {
+	if !r.opening.OK() { // also a failure of fill
 		return
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: argv, MultiCall: true})
@@ -143,14 +143,15 @@ func (r *fileRun) fileAnswers(fill func(string) string) host.Answers {
 		r.opening = usage.Outcome(err)
 	}
 	items, _ := jsonraw.Array(answer)
-	if items == nil {
+	if items == nil { // one answer for all forms
 		items = []json.RawMessage{answer}
 	}
-	flags.Answers = sliceutil.Map(items, arguments.PlainValue)
+	flags.Answers = sliceutil.Map(items, arguments.PlainValue) // as the values of --answer
 	return flags
 }
 
-// fill returns a value with all variables replaced; variables without a type become strings.
+// fill returns a value with all variables replaced; variables without a type become strings. It
+// returns an error for a variable without a value.
 func (r *fileRun) fill(raw json.RawMessage) (json.RawMessage, error) {
 	// In a list, saved.Fill does not omit the members with untyped values.
 	filled, _, err := saved.Fill(json.RawMessage("["+string(raw)+"]"), r.lookup)
@@ -211,7 +212,9 @@ func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 	result.Took = response.took
 	j := &judgement{run: r, ctx: ctx, step: s, response: response, result: &result}
 	j.judge()
-	if len(result.Misses) > 0 || r.progress == nil { // only then it is printed; it reads the recording
+	// The command is printed for a miss and in a document. Finding it reads the recording.
+	isPrinted := len(result.Misses) > 0 || r.progress == nil
+	if isPrinted {
 		result.See = r.showCommand(response)
 	}
 	if result.State != report.Passed && ctx.Err() != nil { // an interrupted expression may fail a step
@@ -235,13 +238,16 @@ func (r *runner) interrupt() {
 
 // skipReason returns why a step is not run, "" if it is run.
 func (r *fileRun) skipReason(ctx context.Context, s saved.Step) string {
-	if r.stopped || ctx.Err() != nil {
-		if r.options.failFast && ctx.Err() == nil {
-			return "--fail-fast"
-		}
+	if ctx.Err() != nil {
 		return "interrupted"
 	}
-	if r.conn == nil && len(r.result.Steps) > 0 {
+	if r.stopped && r.options.failFast {
+		return "--fail-fast"
+	}
+	if r.stopped {
+		return "interrupted"
+	}
+	if r.conn == nil && len(r.result.Steps) > 0 { // the first step reports why
 		return "no connection"
 	}
 	capturedElsewhere := map[string]bool{} // the variables that only other steps capture
@@ -296,7 +302,8 @@ var methodOf = map[saved.Verb]string{
 	saved.Prompt: "prompts/get",
 }
 
-// sendStep makes the request of a step.
+// sendStep makes the request of a step and returns the response. It sends nothing if the connection
+// is not open or a variable has no value: the outcome says why.
 func (r *fileRun) sendStep(ctx context.Context, s saved.Step) (t stepResponse) {
 	t.method = cmp.Or(methodOf[s.Verb], s.Subject)
 	t.out = r.opening
@@ -392,7 +399,7 @@ func (r *fileRun) listKind(ctx context.Context, word string) (t stepResponse) {
 	t.out, _ = l.Add(ctx, r.conn, k, severalKinds, r.factory.ShowsTables())
 	if t.out.OK() {
 		t.out.Result = l.Result(severalKinds)
-		if list := l.Lists[0]; list.Entries.Count() == 0 {
+		if list := l.Lists[0]; list.Entries.Count() == 0 { // Add parses entries for tables only
 			l.Lists[0].Entries = r.conn.SortEntries(k, list.List)
 		}
 	}

@@ -21,79 +21,102 @@ import (
 )
 
 // findUnresolved returns the problems of names in a file: variables without a value, invalid jq
-// expressions, an unknown protocol revision, and unknown kinds of lists.
-func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value) (all []saved.Problem) {
-	known := slices.Collect(maps.Keys(given)) // the names that have a value at this step
+// expressions, an unknown protocol revision, and unknown kinds of lists. given are the variables of
+// the command line.
+func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value) []saved.Problem {
+	c := &nameChecker{factory: f, file: file, known: slices.Collect(maps.Keys(given))}
 	for _, v := range file.Vars {
-		known = append(known, v.Name)
+		c.known = append(c.known, v.Name)
 	}
-	slices.Sort(known)
-	known = slices.Compact(known)
-	checkReferences := func(pointer string, raw json.RawMessage) {
-		saved.EachReference(raw, pointer, func(pointer, name string) {
-			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
-				if _, isSet := lookupEnvironment(f, variable); !isSet {
-					all = append(all, saved.Problem{
-						At: pointer, Unset: true, Text: "the environment has no variable " + variable,
-						Hint: file.hintToSet(variable),
-					})
-				}
-			} else if saved.IsName(name) && !slices.Contains(known, name) {
-				all = append(all, saved.Problem{
-					At: pointer, Unset: true, Got: name, Known: known, Text: "no variable is named " + name + " here",
-				})
-			}
-		})
-	}
-	checkQuery := func(pointer, expr string) {
-		names := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !saved.IsName(name) })
-		asNull := func(name string) jq.Variable { return jq.Variable{Name: name, Value: json.RawMessage("null")} }
-		if _, err := jq.Compile(expr, sliceutil.Map(names, asNull)...); err != nil { // values do not matter yet
-			// gojq exports no type for this error, so only its text distinguishes it.
-			isUndefined := strings.Contains(err.Error(), "variable not defined")
-			all = append(all, saved.Problem{At: pointer, Unset: isUndefined, Text: err.Error()})
-		}
-	}
-	checkReferences("/server", jsonraw.Quote(file.Server))
-	checkReferences("/command", jsonraw.Quote(strings.Join(file.Command, " ")))
+	slices.Sort(c.known)
+	c.known = slices.Compact(c.known)
+	c.checkReferences("/server", jsonraw.Quote(file.Server))
+	c.checkReferences("/command", jsonraw.Quote(strings.Join(file.Command, " ")))
 	for _, h := range file.Headers {
-		checkReferences(jsonraw.Pointer("/headers", h.Name), jsonraw.Quote(h.Value))
+		c.checkReferences(jsonraw.Pointer("/headers", h.Name), jsonraw.Quote(h.Value))
 	}
 	if file.Answer != nil {
-		checkReferences("/answer", file.Answer)
+		c.checkReferences("/answer", file.Answer)
 	}
 	if file.Protocol != "" && !slices.Contains(client.Revisions(), file.Protocol) {
-		all = append(all, saved.Problem{
+		c.problems = append(c.problems, saved.Problem{
 			At: "/protocol", Got: file.Protocol, Known: client.Revisions(),
 			Text: fmt.Sprintf("unknown revision %q", file.Protocol),
 		})
 	}
 	for _, s := range file.Steps {
-		checkReferences(s.At+"/"+string(s.Verb), jsonraw.Quote(s.Subject))
-		if s.Args != nil {
-			checkReferences(s.ArgsAt, s.Args)
-		}
-		for _, c := range s.Capture {
-			checkQuery(c.At, c.Query)
-			known = append(known, c.Name)
-		}
-		for _, w := range s.Expect.Queries {
-			checkQuery(w.At, w.Text)
-		}
-		if s.Expect.Result != nil {
-			checkReferences(s.Expect.ResultAt, s.Expect.Result)
-		}
-		for _, w := range s.Expect.Texts {
-			checkReferences(w.At, jsonraw.Quote(w.Text))
-		}
-		if _, ok := connect.KindNamed(s.Subject); !ok && s.Verb == saved.List && s.Subject != "" {
-			all = append(all, saved.Problem{
-				At: s.At + "/list", Got: s.Subject, Known: connect.KindWords(),
-				Text: fmt.Sprintf("cannot list %q", s.Subject),
+		c.checkStep(s)
+	}
+	return c.problems
+}
+
+// A nameChecker collects the problems of names in a file, step by step.
+type nameChecker struct {
+	factory  *cmdutil.Factory
+	file     *runFile
+	problems []saved.Problem
+	// known are the names of variables that have a value before the next step.
+	known []string
+}
+
+// checkStep checks the names in a step. The variables that it captures have a value from then on,
+// for its own expectations too.
+func (c *nameChecker) checkStep(s saved.Step) {
+	c.checkReferences(s.At+"/"+string(s.Verb), jsonraw.Quote(s.Subject))
+	if s.Args != nil {
+		c.checkReferences(s.ArgsAt, s.Args)
+	}
+	for _, capture := range s.Capture {
+		c.checkQuery(capture.At, capture.Query)
+		c.known = append(c.known, capture.Name)
+	}
+	for _, w := range s.Expect.Queries {
+		c.checkQuery(w.At, w.Text)
+	}
+	if s.Expect.Result != nil {
+		c.checkReferences(s.Expect.ResultAt, s.Expect.Result)
+	}
+	for _, w := range s.Expect.Texts {
+		c.checkReferences(w.At, jsonraw.Quote(w.Text))
+	}
+	if _, ok := connect.KindNamed(s.Subject); !ok && s.Verb == saved.List && s.Subject != "" {
+		c.problems = append(c.problems, saved.Problem{
+			At: s.At + "/list", Got: s.Subject, Known: connect.KindWords(),
+			Text: fmt.Sprintf("cannot list %q", s.Subject),
+		})
+	}
+}
+
+// checkReferences checks that each variable in raw, the value at pointer in the file, has a value.
+func (c *nameChecker) checkReferences(pointer string, raw json.RawMessage) {
+	saved.EachReference(raw, pointer, func(pointer, name string) {
+		if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
+			if _, isSet := lookupEnvironment(c.factory, variable); !isSet {
+				c.problems = append(c.problems, saved.Problem{
+					At: pointer, Unset: true, Text: "the environment has no variable " + variable,
+					Hint: c.file.hintToSet(variable),
+				})
+			}
+		} else if saved.IsName(name) && !slices.Contains(c.known, name) {
+			c.problems = append(c.problems, saved.Problem{
+				At: pointer, Unset: true, Got: name, Known: c.known, Text: "no variable is named " + name + " here",
 			})
 		}
+	})
+}
+
+// checkQuery checks that a jq expression, which is at pointer in the file, compiles. The values of
+// its variables do not matter for that.
+func (c *nameChecker) checkQuery(pointer, expr string) {
+	names := slices.DeleteFunc(slices.Clone(c.known), func(name string) bool { return !saved.IsName(name) })
+	variables := sliceutil.Map(names, func(name string) jq.Variable {
+		return jq.Variable{Name: name, Value: json.RawMessage("null")}
+	})
+	if _, err := jq.Compile(expr, variables...); err != nil {
+		// gojq exports no type for this error, so only its text distinguishes it.
+		isUndefined := strings.Contains(err.Error(), "variable not defined")
+		c.problems = append(c.problems, saved.Problem{At: pointer, Unset: isUndefined, Text: err.Error()})
 	}
-	return all
 }
 
 // hintToSet returns the hint for a variable of the environment that is not set. It points to the
@@ -111,8 +134,9 @@ func (f *runFile) hintToSet(variable string) string {
 // parseVarFlags parses the --var flags.
 func parseVarFlags(f *cmdutil.Factory, typed []string) (map[string]saved.Value, error) {
 	values := map[string]saved.Value{}
+	const flat = true // a name, not a path
 	for _, text := range typed {
-		w, err := arguments.ParseWord(&f.Env, text, true)
+		w, err := arguments.ParseWord(&f.Env, text, flat)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +165,8 @@ func lookupEnvironment(f *cmdutil.Factory, name string) (value string, set bool)
 	return "", false
 }
 
-// warnUnused warns of a --var that no file uses.
+// warnUnused warns of each --var that no file uses: neither as a variable of its own, in a reference,
+// nor after a $ in a jq expression.
 func (r *runner) warnUnused() {
 	var used []string
 	for _, f := range r.files {
