@@ -279,6 +279,21 @@ func TestOneEraOnlyIsFoundOut(t *testing.T) {
 	}
 }
 
+// The tool of a task is known also if tools before it have no name or the same name.
+func TestEndedTaskIsOfTheToolThatMadeIt(t *testing.T) {
+	t.Parallel()
+	const nameless = `{"description":"Has no name.","annotations":{"readOnlyHint":true}},`
+	const twice = `{"name":"a","inputSchema":{"type":"object"}},{"name":"a","inputSchema":{"type":"object"}},`
+	for before, flags := range map[string]string{nameless: "--call-read-only", twice: "--call t"} {
+		list := reply(strings.Replace(taskTool, "[", "["+before, 1), `"tools/list"`)
+		overrides := append([]override{list}, oldTaskServer(reply(`{`+taskFields+`,"ttl":60000}`, `"tasks/cancel"`))...)
+		verdicts, report := checked(t, started(t, overridden(t, probedServers[""](), overrides)), "--era legacy --negative "+flags)
+		if verdicts["L193"] != "error" {
+			t.Errorf("after %s: got %s\n%.1500s", before, verdicts["L193"], report)
+		}
+	}
+}
+
 // A method that does not exist is one finding: the rules about its answers cannot be judged. Templates are optional.
 func TestMissingMethodsAreReportedOnce(t *testing.T) {
 	t.Parallel()

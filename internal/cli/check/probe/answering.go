@@ -182,8 +182,7 @@ func probeCreatedTask(ctx context.Context, b *bench) (misses []miss) {
 // probeEndedTask waits for the result of a task, and then cancels the task.
 func probeEndedTask(ctx context.Context, b *bench) []miss {
 	for _, c := range b.called {
-		listed := b.lists["tools"][slices.Index(b.lists.names("tools", "name"), c.Name)]
-		support := conv.TextInside(listed, "execution", "taskSupport")
+		support := conv.TextInside(c.listed, "execution", "taskSupport")
 		if support != "optional" && support != "required" {
 			continue
 		}

@@ -43,12 +43,12 @@ func callProbes() []probe {
 	}
 }
 
-// A calledTool is a tool that was called, and the answer. after is the answer to the ping that
-// followed the call.
+// A calledTool is a tool that was called, and the answer. listed is its entry in the list of tools,
+// and schema the inputSchema in it. after is the answer to the ping that followed the call.
 type calledTool struct {
 	Call
-	schema        json.RawMessage
-	answer, after answer
+	listed, schema json.RawMessage
+	answer, after  answer
 }
 
 // callTools calls the tools of --call with their arguments, and with --call-read-only the tools
@@ -70,7 +70,7 @@ func callTools(ctx context.Context, b *bench) {
 			}
 			during := "tools/call " + name
 			call := client.Call{Method: "tools/call", Params: c.Params(), Schema: schema, Once: true}
-			called := calledTool{Call: c, schema: schema, answer: b.callClean(ctx, call, during)}
+			called := calledTool{Call: c, listed: tool, schema: schema, answer: b.callClean(ctx, call, during)}
 			// A server may also exit after it answered. The many tools of --call-read-only get no
 			// ping: that would use up the requests of other probes.
 			if isNamed && called.answer.Message != nil && ctx.Err() == nil {
