@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
@@ -439,7 +440,8 @@ func exemptIfNothingChanges(b *bench) string {
 func probeSubscription(ctx context.Context, b *bench) []miss {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	isAcknowledged := false
+	// Began runs on the goroutine that reads, perhaps while Listen returns for another reason.
+	var isAcknowledged atomic.Bool
 	filter := client.SubscriptionFilter{
 		Tools:     b.declares("tools", "listChanged"),
 		Prompts:   b.declares("prompts", "listChanged"),
@@ -449,13 +451,13 @@ func probeSubscription(ctx context.Context, b *bench) []miss {
 		return b.cleanSession.Listen(ctx, client.ListenRequest{
 			SubscriptionFilter: filter,
 			Began: func(client.SubscriptionFilter) {
-				isAcknowledged = true
+				isAcknowledged.Store(true)
 				stop()
 			},
 			Lost: func(string) { stop() },
 		})
 	})
-	if isAcknowledged {
+	if isAcknowledged.Load() {
 		return nil
 	}
 	return []miss{newMiss("L177", "subscriptions/listen", a, "notifications/subscriptions/acknowledged")}
