@@ -26,13 +26,7 @@ func probeOtherAddresses(ctx context.Context, b *bench) []miss {
 	if urlErr != nil || addrsErr != nil {
 		return skipRule("L084", "the addresses of this machine are unknown")
 	}
-	var others []string
-	for _, address := range addresses {
-		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLoopback() && !network.IP.IsLinkLocalUnicast() {
-			others = append(others, net.JoinHostPort(network.IP.String(), endpoint.Port()))
-		}
-	}
-	address := findReachable(ctx, others)
+	address := findReachable(ctx, otherAddresses(endpoint, addresses))
 	if address == "" {
 		return nil
 	}
@@ -40,6 +34,24 @@ func probeOtherAddresses(ctx context.Context, b *bench) []miss {
 		id: "L084", subject: "the server's port", spot: b.lastSpot(b.cleanSession),
 		got: "a connection to " + address, want: "none: only 127.0.0.1 and ::1",
 	}}
+}
+
+// otherAddresses returns the addresses that are neither loopback nor link-local, with the port of the
+// endpoint.
+func otherAddresses(endpoint *url.URL, addresses []net.Addr) []string {
+	port := endpoint.Port()
+	if port == "" && endpoint.Scheme == "https" {
+		port = "443"
+	} else if port == "" {
+		port = "80"
+	}
+	var others []string
+	for _, address := range addresses {
+		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLoopback() && !network.IP.IsLinkLocalUnicast() {
+			others = append(others, net.JoinHostPort(network.IP.String(), port))
+		}
+	}
+	return others
 }
 
 // findReachable returns the first address that accepts a TCP connection, or "".

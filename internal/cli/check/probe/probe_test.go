@@ -2,6 +2,8 @@ package probe
 
 import (
 	"net"
+	"net/url"
+	"slices"
 	"testing"
 
 	"mcpc/internal/lint"
@@ -50,5 +52,25 @@ func TestReachableFindsOpenPort(t *testing.T) {
 	}
 	if got := findReachable(t.Context(), []string{gone}); got != "" {
 		t.Errorf("found %q", got)
+	}
+}
+
+// A URL without a port has the port of its scheme.
+func TestOtherAddressesHaveThePortOfTheURL(t *testing.T) {
+	var addresses []net.Addr
+	for _, ip := range []string{"127.0.0.1", "::1", "fe80::1", "192.0.2.1", "2001:db8::1"} {
+		addresses = append(addresses, &net.IPNet{IP: net.ParseIP(ip)})
+	}
+	for text, port := range map[string]string{
+		"http://localhost/mcp": "80", "https://localhost/mcp": "443", "http://localhost:3001/mcp": "3001", "https://[::1]:8443": "8443",
+	} {
+		endpoint, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"192.0.2.1:" + port, "[2001:db8::1]:" + port}
+		if got := otherAddresses(endpoint, addresses); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
 	}
 }
