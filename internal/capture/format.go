@@ -42,9 +42,9 @@ type Head struct {
 	Pid int `json:"pid,omitempty"`
 	// ReplayOf names the exchange that this run replays, as in "42.3"; "" if this run is no replay.
 	ReplayOf string `json:"of,omitempty"`
-	// PreviousRun is the run that this one continuesr, or 0.
+	// PreviousRun is the run that this one continues, or 0.
 	PreviousRun int `json:"after,omitempty"`
-	// FirstRun is the run that began the recording that this one continuesr, or 0.
+	// FirstRun is the run that began the recording that this one continues, or 0.
 	FirstRun int `json:"first,omitempty"`
 	// Trace and Span are the hexadecimal ids of the command's span, the parent of the span of each
 	// request; "" if the command made no spans.

@@ -105,7 +105,7 @@ func (c *connection) stamp(e era, call *Call, out *outgoing) json.RawMessage {
 	return p.raw
 }
 
-// trace returns the members of _meta that put a request into a distributed trace (SEP-414)r, or nil
+// trace returns the members of _meta that put a request into a distributed trace (SEP-414), or nil
 // if the caller wrote them.
 func (c *connection) trace(p *params) []jsonraw.Member {
 	if _, isTraced := p.meta.Get("traceparent"); isTraced || c.s.opt.Trace == nil {

@@ -199,7 +199,7 @@ func (r *reader) readType(raw json.RawMessage, name string, depth int) *typeDef 
 	return t
 }
 
-// readAlternatives returns the type of a schema with anyOf, oneOf, allOf, enum or constr, or nil if
+// readAlternatives returns the type of a schema with anyOf, oneOf, allOf, enum or const, or nil if
 // the schema has no such keyword. Alternatives of one type and null are nullable; other
 // alternatives are anything.
 func (r *reader) readAlternatives(members jsonraw.Members, name string, depth int) *typeDef {

@@ -170,7 +170,7 @@ func AsModel(changes []Change) []Change {
 
 // A CallDifference is a difference between the responses to a recorded call.
 type CallDifference struct {
-	// Pointer is the JSON pointer of the changed value in the result, and Place its jq pathr, or ""
+	// Pointer is the JSON pointer of the changed value in the result, and Place its jq path, or ""
 	// if the whole result changed.
 	Pointer, Place string
 	// Note completes the sentence of the rule, or is "".

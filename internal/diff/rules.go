@@ -10,7 +10,7 @@ type Rule struct {
 	// Sentence is the text of a change. {place} is replaced by the argument or output member,
 	// {was} and {is} by the values, and {note} by a text of the comparison.
 	Sentence string
-	// Fix is advice for the author of the serverr, or "" if the change is harmless.
+	// Fix is advice for the author of the server, or "" if the change is harmless.
 	Fix string
 }
 

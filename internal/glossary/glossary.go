@@ -82,7 +82,7 @@ func Read() (entries []Entry, groups []Group) {
 	return entries, groups
 }
 
-// memberPointer returns the member with a key in words.txtr, or nil if key is "see", which is a
+// memberPointer returns the member with a key in words.txt, or nil if key is "see", which is a
 // list.
 func (e *Entry) memberPointer(key string) *string {
 	return map[string]*string{

@@ -93,7 +93,7 @@ func newCheckedConn(conn net.Conn) *checkedConn {
 	return c
 }
 
-// checkedConnOf returns the checkedConn of a connection, also below TLSr, or nil.
+// checkedConnOf returns the checkedConn of a connection, also below TLS, or nil.
 func checkedConnOf(conn net.Conn) *checkedConn {
 	if secured, ok := conn.(*tls.Conn); ok {
 		conn = secured.NetConn()

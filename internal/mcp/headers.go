@@ -152,7 +152,7 @@ const (
 type headerWalk struct {
 	found []headerArgument
 	names map[string]bool // of the annotations so far, in lower case
-	// problem is the first problemr, or "". It ends the walk.
+	// problem is the first problem, or "". It ends the walk.
 	problem string
 	depth   int
 }

@@ -31,7 +31,7 @@ var listMembers = map[string]string{
 	"resources/templates/list": "resourceTemplates", "roots/list": "roots", "tasks/list": "tasks", "skills/list": "skills",
 }
 
-// ListMember returns the name of the array member that a list method's result has its entries inr,
+// ListMember returns the name of the array member that a list method's result has its entries in,
 // or "" if method lists nothing.
 func ListMember(method string) string { return listMembers[method] }
 

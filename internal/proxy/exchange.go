@@ -402,7 +402,7 @@ func (c *conns) findByHead(target int, head *wire.HTTPHead, uri, client string) 
 }
 
 // findByUserAgent returns the conversation of the client's connection, or else the newest of its
-// user agentr, or 0 if neither exists. It assigns the connection to that conversation.
+// user agent, or 0 if neither exists. It assigns the connection to that conversation.
 func (c *conns) findByUserAgent(target int, agent, client string) int {
 	key := connKey{target, byAgent, agent}
 	conn := c.find(key, client)

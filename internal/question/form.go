@@ -178,7 +178,7 @@ func countText(n json.RawMessage, u unit) string {
 	return string(n) + u.many
 }
 
-// Limits describes the valid lengths, values or numbers of options, and the formatr, or returns "".
+// Limits describes the valid lengths, values or numbers of options, and the format, or returns "".
 func (f Field) Limits() string {
 	members, _ := jsonraw.Object(f.Schema)
 	switch f.Kind {

@@ -49,8 +49,8 @@ func ParsePage(params json.RawMessage) (Page, error) {
 	return p, nil
 }
 
-// Oddities returns warnings for a URL that can mislead the user about its host or is not
-// encryptedr, or nil if address is not a URL.
+// Oddities returns warnings for a URL that can mislead the user about its host or is not encrypted,
+// or nil if address is not a URL.
 func Oddities(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -188,7 +188,7 @@ func (n *valueNode) shortenLists(limit int) {
 	}
 }
 
-// largestList returns the largest list in n that can lose an item, and its sizer, or nil without
+// largestList returns the largest list in n that can lose an item, and its size, or nil without
 // such a list.
 func (n *valueNode) largestList() (found *valueNode, size int) {
 	if n.open == '[' && n.keptCount > 1 {

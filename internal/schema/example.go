@@ -209,7 +209,7 @@ func sampleText(s Schema, name string) string {
 	return "example"
 }
 
-// readBound returns one bound of s, as written and as a numberr, or nil and unlimited if s has no
+// readBound returns one bound of s, as written and as a number, or nil and unlimited if s has no
 // such bound. In draft 4 exclusiveMinimum is a flag next to minimum, from draft 6 on it is a
 // number.
 func readBound(s Schema, name, exclusive string, unlimited float64) (raw json.RawMessage, n float64, isExclusive bool) {

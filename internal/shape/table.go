@@ -44,7 +44,7 @@ func (s span) contains(revision int) bool { return s.from <= revision && revisio
 // A kind is the type of a value. Exactly one of plain, items, values, members and alternatives is
 // set.
 type kind struct {
-	// name is the name of a definitionr, or "" if the type is inside a definition.
+	// name is the name of a definition, or "" if the type is inside a definition.
 	name string
 	// plain is string, integer, natural, number, fraction, boolean, object, null, any, nothing, or
 	// a quoted string that the value must equal.
@@ -70,8 +70,8 @@ type member struct {
 	kind *kind
 }
 
-// shapeOf returns the shape of a message of a method in a revisionr, or nil if it has no shape.
-// kind is result, notification or request.
+// shapeOf returns the shape of a message of a method in a revision, or nil if it has no shape. kind
+// is result, notification or request.
 func (t *shapes) shapeOf(kind, method string, at int) *kind {
 	for _, m := range t.byMethod[method] {
 		if m.kind == kind && m.contains(at) {
@@ -260,7 +260,7 @@ func (k *kind) matchesPlainly(raw json.RawMessage, revision int) bool {
 	return matches && allPlain
 }
 
-// descriptions returns the descriptions of plain kindsr, or nil if a kind is not plain.
+// descriptions returns the descriptions of plain kinds, or nil if a kind is not plain.
 func (k kinds) descriptions() (all []string) {
 	for _, o := range k {
 		if o.plain == "" {
@@ -271,8 +271,8 @@ func (k kinds) descriptions() (all []string) {
 	return all
 }
 
-// discriminator returns the name of the member that names the kind of an objectr, or "" without
-// such a member.
+// discriminator returns the name of the member that names the kind of an object, or "" without such
+// a member.
 func (k kinds) discriminator(revision int) string {
 	for _, o := range k {
 		for _, m := range o.members {

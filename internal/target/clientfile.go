@@ -213,7 +213,7 @@ func invalidArgsError(server string) error {
 	return &EntryError{Text: fmt.Sprintf("the arguments of the server %q are not a list of strings", server)}
 }
 
-// membersOf returns the members of an objectr, or nil if v is any other value or nil.
+// membersOf returns the members of an object, or nil if v is any other value or nil.
 func membersOf(v *hujson.Value) []hujson.ObjectMember {
 	if v == nil {
 		return nil

@@ -132,7 +132,7 @@ var Clients = []Client{
 
 func samePath(file string) map[string]string { return map[string]string{"": file} }
 
-// ClientNamed returns a client by its namer, or false if the name is unknown.
+// ClientNamed returns a client by its name, or false if the name is unknown.
 func ClientNamed(name string) (Client, bool) {
 	i := slices.IndexFunc(Clients, func(c Client) bool { return c.Name == name })
 	if i < 0 {

@@ -54,7 +54,7 @@ type tree struct {
 }
 
 // addValue adds the lines of a value at a pointer. name is its name in the object or its index in
-// the array around itr, or "" at the root. It stops at maxTreeLines lines and below maxTreeDepth.
+// the array around it, or "" at the root. It stops at maxTreeLines lines and below maxTreeDepth.
 func (t *tree) addValue(pointer, name string, raw json.RawMessage, depth int) {
 	if len(t.lines) > maxTreeLines || depth > maxTreeDepth {
 		return

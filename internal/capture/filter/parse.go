@@ -286,7 +286,7 @@ func (p *parser) parseValue(f *field) (value, error) {
 }
 
 // findingTerm returns the term for a rule that was given to another field, as in "has:L106" or
-// "has:finding=L106"r, or "" if the value is no rule.
+// "has:finding=L106", or "" if the value is no rule.
 func (p *parser) findingTerm(value string) string {
 	value = value[strings.LastIndexByte(value, '=')+1:]
 	if p.judge == nil ||

@@ -63,7 +63,7 @@ type literal struct {
 	anyCase bool
 }
 
-// shortestLength returns the length in bytes of the shortest textr, or 0 without texts.
+// shortestLength returns the length in bytes of the shortest text, or 0 without texts.
 func shortestLength(literals []literal) int {
 	if len(literals) == 0 {
 		return 0

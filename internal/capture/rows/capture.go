@@ -315,7 +315,7 @@ func (c *Capture) Main() *Row {
 	return best
 }
 
-// RowIn returns the row with a number, from 1, in the run whose lines have a markr, or nil without
+// RowIn returns the row with a number, from 1, in the run whose lines have a mark, or nil without
 // such a row.
 func (c *Capture) RowIn(mark string, n int) *Row {
 	x := c.makersByMark[mark]

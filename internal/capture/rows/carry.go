@@ -168,7 +168,7 @@ func (c *Capture) ResolveCarried(carried Carried) {
 	}
 }
 
-// Forget forgets a run that was deleted or replaced. after is the run that it continuedr, or 0.
+// Forget forgets a run that was deleted or replaced. after is the run that it continued, or 0.
 func (all Carried) Forget(run, after int) {
 	maps.DeleteFunc(all, func(id partID, _ bool) bool { return id.run == run || id.run == after })
 }

@@ -32,14 +32,14 @@ type Row struct {
 	// Within is the request on whose stream the server sent this one, or nil. If Guess is set, it
 	// is the only request that was open then.
 	Within *Row
-	// SameAs is an earlier identical request that failed in transportr, or nil. It has only the
+	// SameAs is an earlier identical request that failed in transport, or nil. It has only the
 	// fields for its Number, so that the rows of a client that retries for ever can be freed.
 	SameAs *Row
 	// Conn is the number of the conversation in its run.
 	Conn int
 	// By is the By of the run's head: what recorded it.
 	By string
-	// ReplayOf names the exchange that this one replaysr, or "".
+	// ReplayOf names the exchange that this one replays, or "".
 	ReplayOf string
 	// IsMain is set on the exchange that the command was about.
 	IsMain bool

@@ -322,7 +322,7 @@ func (s *rowStore) Rows() []*Row {
 // Count returns the number of rows.
 func (s *rowStore) Count() int { return s.count }
 
-// Row returns the row with a number in the file, from 1r, or nil without such a row.
+// Row returns the row with a number in the file, from 1, or nil without such a row.
 func (s *rowStore) Row(n int) *Row {
 	if n < 1 || n > s.count || s.allRows != nil && n > len(s.allRows) {
 		return nil

@@ -31,7 +31,7 @@ type showResult struct {
 }
 
 // A piece is a part of a text of Bytes bytes. From is its offset, and Next the offset of the next
-// piecer, or 0 after the last piece.
+// piece, or 0 after the last piece.
 type piece struct {
 	Text  string `json:"text"`
 	From  int    `json:"from,omitempty"`

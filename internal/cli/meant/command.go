@@ -126,7 +126,7 @@ func callHint(words []string, other wire.Hint) wire.Hint {
 }
 
 // serverHint returns the hint for words that begin with the host of a server, or with the name of a
-// server before a command, or with @NAMEr, or "". If it returns a hint, it may have set the server
+// server before a command, or with @NAME, or "". If it returns a hint, it may have set the server
 // of f to that server.
 func serverHint(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.Hint {
 	url := urlOfHost(words[0])

@@ -251,7 +251,7 @@ func ServerCommandHint(f *cmdutil.Factory, verb string, words []string) wire.Hin
 	return "a server's command goes after --, a URL or a session after -s"
 }
 
-// urlOfHost returns the URL for a word that is a host without a schemer, or "" if it is something
+// urlOfHost returns the URL for a word that is a host without a scheme, or "" if it is something
 // else.
 func urlOfHost(word string) string {
 	host, _, _ := strings.Cut(word, "/")

@@ -40,13 +40,13 @@ func (h hinter) commandHint(words, argv []string) wire.Hint {
 	return ""
 }
 
-// Synonym returns the hint for words that are a command of a different programr, or "" if they are
+// Synonym returns the hint for words that are a command of a different program, or "" if they are
 // not. command is the command of mcpc before them, or "".
 func Synonym(f *cmdutil.Factory, command string, words ...string) wire.Hint {
 	return hinter{f, command, f.ServerGiven}.commandHint(words, nil)
 }
 
-// findSynonym returns the synonym with these words, in the form of the tablesr, or nil.
+// findSynonym returns the synonym with these words, in the form of the tables, or nil.
 func findSynonym(words string) *CommandSynonym {
 	at := slices.IndexFunc(CommandSynonyms, func(s CommandSynonym) bool { return hasWord(s.Words, words) })
 	if at < 0 {

@@ -145,7 +145,7 @@ func (s *shellRun) CheckAllowed(f *cmdutil.Factory, cmd *cobra.Command) error {
 	return bad
 }
 
-// Getenv returns an environment variabler, or "" if it belongs to the shell's own flags, because
+// Getenv returns an environment variable, or "" if it belongs to the shell's own flags, because
 // each line begins with the values of these flags.
 func (s *shellRun) Getenv(name string) string {
 	if s.own[name] {

@@ -202,7 +202,7 @@ func outcomeChanges(first, second []*rows.Group, listed map[[2]string]bool) (tex
 	return texts
 }
 
-// findGroup returns the group with the method and name of gr, or nil.
+// findGroup returns the group with the method and name of g, or nil.
 func findGroup(g *rows.Group, all []*rows.Group) *rows.Group {
 	i := slices.IndexFunc(all, func(x *rows.Group) bool { return x.Method == g.Method && x.Name == g.Name })
 	if i < 0 {

@@ -182,7 +182,7 @@ func (c *streamCut) describeLoss() string {
 	return fmt.Sprintf("it asked from %s, so events may come twice", cutText(c.resumedFrom, 60))
 }
 
-// Text describes the cuts of an exchange or of a separate stream in one sentencer, or returns "" if
+// Text describes the cuts of an exchange or of a separate stream in one sentence, or returns "" if
 // it was not cut. isStream is true for a separate stream, which has no response. waits is true if
 // the client may still resume the stream.
 func (s *story) Text(isStream, waits bool) string {

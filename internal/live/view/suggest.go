@@ -31,7 +31,7 @@ var rowValues = map[string]func(*rows.Row) string{
 	"dir": func(r *rows.Row) string { return r.Dir.String() },
 }
 
-// digits returns a number as textr, or "" if n is 0, which means unknown.
+// digits returns a number as text, or "" if n is 0, which means unknown.
 func digits(n int) string {
 	if n == 0 {
 		return ""

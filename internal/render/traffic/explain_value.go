@@ -49,7 +49,7 @@ func (e *explainer) addValue(raw json.RawMessage, path []string, lead, tail stri
 	}
 }
 
-// splitJSON returns the members of an object or the items of an arrayr, or nil if raw is {}, [] or
+// splitJSON returns the members of an object or the items of an array, or nil if raw is {}, [] or
 // any other value.
 func splitJSON(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
 	if len(raw) > 2 && raw[0] == '{' {

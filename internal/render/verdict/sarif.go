@@ -215,7 +215,7 @@ func escapedPath(name string) string {
 }
 
 // subjectLine returns the first line of text that has a subject's name in quotes, such as "get-sum"
-// for the subject "tool get-sum"r, or 0 without such a line.
+// for the subject "tool get-sum", or 0 without such a line.
 func subjectLine(text []byte, subject string) int {
 	_, name, ok := strings.Cut(subject, " ")
 	if !ok {
