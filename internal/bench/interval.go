@@ -107,8 +107,8 @@ func correlationFactor(series []float64) float64 {
 }
 
 // newQuantileStatistic returns the statistic of quantiles, which are in ascending order. Its
-// evaluate computes the quantiles of a sample in which block i occurs times[i] times; its series
-// has the logarithm of each block's median.
+// evaluate computes the quantiles of a sample that has block i times[i] times; its series has the
+// logarithm of each block's median.
 func newQuantileStatistic(blocks []counts, quantiles []float64) (s statistic) {
 	all := counts{}
 	for _, block := range blocks {
@@ -168,7 +168,7 @@ func newQuantileStatistic(blocks []counts, quantiles []float64) (s statistic) {
 type tally struct{ part, whole float64 }
 
 // newRatioStatistic returns the statistic sum of parts / sum of wholes. Its evaluate computes the
-// ratio of a sample in which block i occurs draws[i] times; its series has the ratio of each block.
+// ratio of a sample that has block i draws[i] times; its series has the ratio of each block.
 func newRatioStatistic(blocks []tally) (s statistic) {
 	ratio := func(t tally) float64 { return t.part / max(t.whole, 1e-9) } // not divided by 0
 	for _, b := range blocks {

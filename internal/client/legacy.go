@@ -397,7 +397,7 @@ func (e *legacy) isSessionValid(ctx context.Context, c *connection, refusal *rep
 }
 
 // isSameRefusal reports whether two requests were refused with the same HTTP status, and with the
-// same error or body. b has an HTTP response; a has none over a different transport.
+// same error or body. b has an HTTP response; a has no HTTP response over a different transport.
 func isSameRefusal(a, b reply) bool {
 	if a.HTTP == nil || a.HTTP.Status != b.HTTP.Status {
 		return false

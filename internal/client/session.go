@@ -63,8 +63,8 @@ type Options struct {
 	// request, or when a session is opened. A resumed session is used even if it was opened without
 	// them.
 	Extensions []string
-	// Asker answers the server's requests for input that Capabilities allow; if nil, none is
-	// answered.
+	// Asker answers the server's requests for input that Capabilities allow; if it is nil, no
+	// request is answered.
 	Asker Asker
 	// LogLevel asks for log messages with each request, in the era that has this parameter; "" does
 	// not ask.

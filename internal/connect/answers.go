@@ -43,8 +43,8 @@ func capabilitiesFor(f host.Answers, canAskUser bool) json.RawMessage {
 }
 
 // setAsker sets what answers the server's requests, and the capabilities that are declared for
-// them: those of the client that mcpc acts for, or else those of the flags, the session and the
-// user. The error is about a flag.
+// them: the capabilities of the client that mcpc acts for, or else of the flags, the session and
+// the user. The error is about a flag.
 func (c *Conn) setAsker(opt *client.Options, how Options) error {
 	if how.As != nil {
 		opt.Capabilities = how.As.Capabilities

@@ -105,7 +105,7 @@ func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (
 }
 
 // Listed lists kind k for callers that show the entries as received, usable or not. It stops at the
-// first page for which enough returns true; a nil enough reads all pages. It caches the list as
+// first page after which enough returns true; a nil enough reads all pages. It caches the list as
 // listWith does.
 func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	return c.listWith(ctx, k, client.WalkOptions{}, enough)

@@ -102,7 +102,7 @@ func withoutItem(array []byte, step jsonvalue.Step) []byte {
 	}
 	items := tree.Kids
 	endOf := func(i int) int { return items[i].At + len(items[i].Raw) }
-	first := step.Index // 0 for all items
+	first := step.Index // 0 means all items
 	last := step.Index
 	if step.All {
 		last = len(items) - 1

@@ -31,8 +31,8 @@ const (
 )
 
 // A Desk decides about the messages of one link: fault rules change them, and filters of views hold
-// them until a user decides. Without rules and filters all messages pass, except those of a session
-// that a rule has expired. Its methods may be called concurrently.
+// them until a user decides. Without rules and filters all messages pass, except the messages of a
+// session that a rule has expired. Its methods may be called concurrently.
 type Desk struct {
 	Now func() time.Time
 	// Encode encodes a text for a header field.

@@ -105,8 +105,8 @@ func (r *Rule) isRandom() bool {
 	return r.chance < 1 || r.Action.Jitter > 0 || r.Action.Name == actionGarbage
 }
 
-// fireRule returns the decision of the first rule that fires, or nil if none does. A session that a
-// rule has expired stays expired, even if that rule was removed.
+// fireRule returns the decision of the first rule that fires, or nil if no rule fires. A session
+// that a rule has expired stays expired, even if that rule was removed.
 func (d *Desk) fireRule(c subject) *decision {
 	if !d.mayFire.Load() {
 		return nil

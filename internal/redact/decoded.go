@@ -85,7 +85,7 @@ func (v *decodedView) copy(from, to int) {
 	}
 }
 
-// origin returns the range of raw from which text[from:to] was decoded. It decodes raw again, from
+// origin returns the range of raw that text[from:to] was decoded from. It decodes raw again, from
 // the last mark before the range.
 func (v *decodedView) origin(from, to int) (rawFrom, rawTo int) {
 	next := sort.Search(len(v.marks), func(i int) bool { return v.marks[i].at > from })

@@ -52,7 +52,7 @@ func (s *Secrets) Find(raw []byte) []Found {
 }
 
 // mergeFinds merges overlapping finds and sorts them by position. A merged find has the kind and
-// the secret of the one that is first in each, because each begins with the surest finds.
+// the secret of the find that is first in each, because each begins with the surest finds.
 func mergeFinds(each []Found) (all []Found) {
 	order := make([]int, len(each))
 	for i := range order {

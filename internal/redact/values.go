@@ -82,8 +82,8 @@ func (k *knownValues) has(value string) bool {
 }
 
 // cutValue returns the known value that begins at the end of text and was cut there, and the length
-// of that beginning: the longest if there are several, "" and 0 if there are none. A beginning has
-// at least minCut bytes.
+// of that beginning: the longest if there are several, or "" and 0. A beginning has at least minCut
+// bytes.
 func (k *knownValues) cutValue(text string) (longest string, length int) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

@@ -32,7 +32,7 @@ const (
 )
 
 // Reserve reserves n request ids of a stored session, first to first+n-1, and returns first. No
-// other call in any process gets one of them. An error with reason [Gone] means that the session
+// other call in any process gets any of them. An error with reason [Gone] means that the session
 // was closed and a new one must be opened.
 func (s *Store) Reserve(ctx context.Context, sess Session, n int) (first int64, err error) {
 	if n < 0 || n > maxReserved {

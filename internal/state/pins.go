@@ -79,7 +79,7 @@ func (d *directory) readPins(name string) (file pinFile, err error) {
 }
 
 // Save stores a pin, replacing the pin of the same tool and revision. servers are the user's names
-// for the server, by which DropPins finds its file. Save ignores a definition that is too large.
+// for the server, which DropPins finds its file by. Save ignores a definition that is too large.
 func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 	if len(pin.Definition) > maxPinnedSize {
 		return nil

@@ -107,7 +107,7 @@ func (s *Store) Update(ctx context.Context, change func(*State) error) error {
 	return s.dir.syncDir()
 }
 
-// Try returns the error that Update would return, except one of change. It changes nothing: it
+// Try returns the error that Update would return, except an error of change. It changes nothing: it
 // creates the temporary file of an update and deletes it.
 func (s *Store) Try(ctx context.Context) error {
 	_, unlock, err := s.lockState(ctx)

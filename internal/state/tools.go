@@ -105,7 +105,7 @@ func (s *Store) SaveEntries(ctx context.Context, key string, list ToolList, entr
 
 // Tools returns a stored list, or nil if there is none. It omits tools that share a name, because a
 // call by that name would be ambiguous. With an error the stored list cannot be used; a caller
-// continues as if there were none, and SaveTools replaces it.
+// continues without a stored list, and SaveTools replaces it.
 func (s *Store) Tools(key string) (*ToolList, error) {
 	list, err := s.readTools(key, func(string) bool { return true })
 	if err != nil || list == nil {

@@ -40,8 +40,8 @@ func (c Client) Hidden(text []byte) []byte {
 	return splice(text, h.edits...)
 }
 
-// holdsValues reports whether path leads to one of secretMembers. A server that has the name of
-// one, such as "env", is none.
+// holdsValues reports whether path leads to a member of secretMembers. A server with such a name,
+// such as "env", is not such a member.
 func (c Client) holdsValues(path []string) bool {
 	last := len(path) - 1
 	isServer := slices.Equal(path[:last], c.Member)
@@ -56,7 +56,7 @@ type hider struct {
 }
 
 // hideIn adds edits that hide the values of secretMembers anywhere in v, and everything below
-// maxShownDepth. path has the names of the members around v, with "" for an element of a list.
+// maxShownDepth. path has the names of the members around v, where "" is an element of a list.
 func (h *hider) hideIn(v *hujson.Value, path []string) {
 	if v.Value.Kind() != '{' && v.Value.Kind() != '[' {
 		return

@@ -68,8 +68,8 @@ func checkCharacters(text string) *Error {
 	return nil
 }
 
-// cutScheme returns "http" or "https" and the text after "//". For any other text its error says
-// what to type.
+// cutScheme returns "http" or "https" and the text after "//". For any other text its error
+// suggests what to type.
 func cutScheme(text string) (scheme, rest string, err *Error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	lower := strings.ToLower(scheme)

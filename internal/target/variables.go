@@ -30,8 +30,8 @@ func (e *VariableError) Error() string {
 }
 
 // Resolved returns the server with the values of its variables, and with absolute paths: a relative
-// one is below the server's folder. The error is that of the first variable without a value, which
-// becomes "".
+// path is below the server's folder. It returns the error of the first variable without a value,
+// which becomes "".
 func (s Server) Resolved(l Lookup) (Server, error) {
 	var failed error
 	resolve := func(text string) string {
@@ -177,8 +177,8 @@ func parseVariable(inner, text string) variable {
 	v.fallback = fallback
 	v.hasFallback = hasFallback
 	words := []string{"workspaceFolder", "workspaceRoot", "cwd", "workspaceFolderBasename", "userHome", "pathSeparator"}
-	// An editor's variable looks like one of the environment: env: before a name makes it the
-	// latter.
+	// An editor's variable looks like a variable of the environment: env: before a name makes it
+	// the latter.
 	isFromEnvironment := strings.HasPrefix(inner, "env:") || !slices.Contains(words, name)
 	if isVariableName(name) && isFromEnvironment {
 		v.env = name

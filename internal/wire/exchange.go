@@ -1,8 +1,8 @@
 package wire
 
 // An Exchange is a request and all frames that belong to it, including retries, resumed streams and
-// later rounds. A request of the server is an exchange in which the request was received and the
-// response sent. Messages that name no request form an Exchange without a request: one for each
+// later rounds. A request of the server is an exchange whose request was received and whose
+// response was sent. Messages that name no request form an Exchange without a request: one for each
 // separate stream, and one for a pipe.
 type Exchange struct {
 	// Request is the first message. Its Raw is nil if the Exchange has no request.

@@ -59,8 +59,8 @@ type Frame struct {
 	Time time.Time
 	Dir  Direction
 	Kind FrameKind
-	// Stream is the number of the HTTP request in the conversation, the same for its response.
-	// It is 0 for stdio.
+	// Stream is the number of the HTTP request in the conversation, the same for its response. It
+	// is 0 over stdio.
 	Stream int
 	// Conn is the number of the conversation in a recording with several, such as a proxy's. It
 	// is 0 in a recording with one.

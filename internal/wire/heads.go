@@ -54,7 +54,7 @@ func (c *connState) placeResponseHead(ref int64, h *Frame) {
 }
 
 // retryStatuses are the statuses after which clients repeat a request: an overloaded server or
-// gateway, and 404, by which a server reports an unknown session.
+// gateway, and 404, which a server reports an unknown session with.
 var retryStatuses = []int{404, 408, 429, 502, 503, 504}
 
 // noteFailure records a request that failed without a response, so that an equal request is linked

@@ -47,8 +47,8 @@ type Message struct {
 	Error  *RPCError
 	// Items are the messages of a Batch.
 	Items []*Message
-	// Problems are the ways in which Raw breaks JSON-RPC 2.0. A message whose
-	// Kind is Invalid has at least one of severity Error.
+	// Problems are the violations of JSON-RPC 2.0 in Raw. A message whose Kind is Invalid has at
+	// least one problem of severity Error.
 	Problems []Finding
 	// HasOtherVersion is set for a response with an id whose "jsonrpc" is missing or not "2.0". If a
 	// request has this id, it is the response; otherwise it may be a log line.

@@ -150,7 +150,7 @@ func completeArgument(schema *validate.Schema, before []string, typed string) ([
 		return completeValue(schema, typed, operator, valueStart), NoFiles
 	}
 	parent := schema.Expected()
-	prefix := "" // the path of parent with its dot, or "" for the arguments themselves
+	prefix := "" // the path of parent with its dot, or "" if parent is the arguments themselves
 	if dot := strings.LastIndexByte(typed, '.'); dot >= 0 {
 		prefix = typed[:dot+1]
 		var ok bool

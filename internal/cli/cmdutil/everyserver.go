@@ -61,8 +61,8 @@ func (f *Factory) KnownServers() (servers []*KnownServer, skipped []SkippedServe
 			skipped = append(skipped, SkippedServer{s.ID(), Disabled})
 		case host.AsksFirst(s, host.StandingOf(trusts, s)):
 			skipped = append(skipped, SkippedServer{s.ID(), NotTrusted})
-		case sessionOf[s.ID()+"\n"+s.File] != "": // its session is one of the servers already
-		case same >= 0: // the same command or URL as that of an earlier server
+		case sessionOf[s.ID()+"\n"+s.File] != "": // its session is already among the servers
+		case same >= 0: // the same command or URL as an earlier server
 			first := byID[distinct[same].ID()]
 			first.Also = append(first.Also, s.ID())
 		default:

@@ -70,7 +70,7 @@ func (r redaction) applyTo(f *Factory) {
 	}
 }
 
-// parseRedaction parses a line that is not empty. problem is "" or says what is wrong, without the
+// parseRedaction parses a line that is not empty. problem is "" or describes the fault, without the
 // value.
 func parseRedaction(line string) (r redaction, problem string) {
 	pattern, flags := cutPattern(line)

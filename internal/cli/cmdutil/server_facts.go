@@ -53,7 +53,7 @@ var TransportNames = map[transport.Name]string{
 }
 
 // SessionText describes whether the server keeps a session, without its id: a suffix such as ",
-// stateless". It returns "" for stdio, where the process is the session.
+// stateless". It returns "" over stdio, where the process is the session.
 func SessionText(c *connect.Conn) string {
 	id := c.Memory().SessionID
 	if id != "" {

@@ -77,8 +77,8 @@ func (f *Factory) printTruncatedText(ans Answer) (render.Truncation, error) {
 	return truncation, err
 }
 
-// printFilteredTruncated runs the jq expression and prints its values, cut so that together they
-// fit. It returns the sum of what was cut.
+// printFilteredTruncated runs the jq expression and prints its values, cut so that their total
+// fits. It returns the sum of what was cut.
 func printFilteredTruncated(ctx context.Context, f *Factory, ans Answer) (render.Truncation, error) {
 	var total render.Truncation
 	program, err := jq.Compile(f.Jq)

@@ -97,7 +97,7 @@ func (j *judgement) addOutcomeMiss() {
 		pointer = e.At + "/exit"
 	}
 	j.addMiss(pointer, want, got)
-	expectsSuccess := e.Exit <= 0 && e.Kind == wire.OK // Exit is below 0 if the file has none
+	expectsSuccess := e.Exit <= 0 && e.Kind == wire.OK // Exit is below 0 if the file has no exit code
 	couldNotRun := !j.run.opening.OK() && expectsSuccess
 	if couldNotRun || slices.Contains(brokenKinds, out.Kind) {
 		j.result.State = report.Broken

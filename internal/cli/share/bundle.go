@@ -122,7 +122,8 @@ func (b *Bundle) Write(w io.Writer) error { return bundle.Write(w, *b.Content) }
 func (b *Bundle) WritePage(w io.Writer) error { return bundle.WritePage(w, *b.Content) }
 
 // copyWithoutSecrets returns a bundle that has only its capture: a copy, without secrets, of the
-// exchanges that pick returns and of those that explain them. It closes the capture of pick.
+// exchanges that pick returns and of the exchanges that explain them. It closes the capture of
+// pick.
 func copyWithoutSecrets(
 	ctx context.Context,
 	f *cmdutil.Factory,
@@ -377,7 +378,7 @@ func (b *Bundle) printRemaining(f *cmdutil.Factory) error {
 	c := &checker{factory: f, sources: map[string]string{}}
 	previousGuess := f.Secrets.Guess
 	defer func() { f.Secrets.Guess = previousGuess }()
-	f.Secrets.Guess = redact.GuessStrict // a bundle made with --strict then has none of these values
+	f.Secrets.Guess = redact.GuessStrict // a bundle made with --strict then does not have these values
 	leaks, err := c.findLeaksByLine(io.NewSectionReader(b.Content.Capture, 0, math.MaxInt64), maxCheckedLine)
 	if err != nil {
 		return err

@@ -157,7 +157,7 @@ const (
 	// checkBatch is how many bytes of a member are checked at once, with the rest of their last
 	// line.
 	checkBatch = 1 << 20
-	// maxCheckedLine is how many bytes of one line are checked together. The last recheckedBytes of
+	// maxCheckedLine is how many bytes of one line are checked at once. The last recheckedBytes of
 	// these are checked again with the bytes that follow. Columns then count from there.
 	maxCheckedLine = 64 << 20
 	recheckedBytes = 64 << 10
@@ -247,7 +247,7 @@ func (c *checker) learnState() error {
 	return c.learnTokens()
 }
 
-// learnTokens learns the tokens and client secrets of the token store. It warns about those that
+// learnTokens learns the tokens and client secrets of the token store. It warns about secrets that
 // cannot be decrypted.
 func (c *checker) learnTokens() error {
 	tokens, err := c.factory.Env.Tokens()

@@ -39,7 +39,7 @@ func (b *Records) Forget(endpoint, account string) (f Forgotten) {
 		isNeeded := slices.ContainsFunc(b.Tokens, c.owns)
 		if !isNeeded {
 			f.Clients = append(f.Clients, c)
-		} else if c.Proof() != "" { // the caller says that something stays with which tokens can be requested
+		} else if c.Proof() != "" { // the caller reports that something remains that can request tokens
 			f.Needed = append(f.Needed, c)
 		}
 		return !isNeeded

@@ -60,7 +60,7 @@ const (
 // chooseClient returns mcpc's client at a server, in the order of authorization, "Client
 // Registration Approaches": given by the user, described by a document, known from before,
 // registered now. A document that the user names, now or at the last login, takes precedence over a
-// client of an earlier login. redirect is "" for a grant without a browser.
+// client of an earlier login. redirect is "" if the grant needs no browser.
 func (l *login) chooseClient(ctx context.Context, s *Server, redirect string) (Client, error) {
 	if l.req.Client.ID != "" {
 		c := l.req.Client

@@ -163,7 +163,7 @@ type login struct {
 	found  Found
 	scopes []string
 	token  Token
-	key    *ecdsa.PrivateKey // nil for a bearer token
+	key    *ecdsa.PrivateKey // nil if the token is a bearer token
 }
 
 // Login obtains a token and stores it in place of the account's earlier token. A grant, a key and

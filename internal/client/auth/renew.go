@@ -73,8 +73,8 @@ func (flow *Flow) Renew(ctx context.Context, store *Store, old Token, refused bo
 }
 
 // issuerChanged reports whether the server's resource metadata names another authorization server
-// now. The tokens and clients of the old one are of no use then (authorization, "Client
-// Registration"). It returns false for a server without metadata.
+// now. The tokens and clients of the old authorization server are of no use then (authorization,
+// "Client Registration"). It returns false if the server has no metadata.
 func (flow *Flow) issuerChanged(ctx context.Context, t Token) (bool, error) {
 	endpoint, err := Canonical(t.Endpoint)
 	if err != nil {

@@ -194,7 +194,7 @@ func newAssignments(flat bool) *assignments {
 // place inside of it, and an error if a list has both [] and numbers. A place inside of an earlier
 // word's value is no error here: putAt reports it if the value is neither an object nor a list.
 func (p *assignments) add(w Word) error {
-	var place strings.Builder // the path so far, in a form in which different places differ
+	var place strings.Builder // the path so far, in a form that differs for different places
 	for i, part := range w.Path {
 		if part.isItem {
 			isAppending := part.index == appendIndex

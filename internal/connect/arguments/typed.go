@@ -17,7 +17,7 @@ import (
 // typedValue returns the value of a word with the type that the schema wants. If a string is
 // allowed, the value is a string, even for 01234 or null; := sends other types. Digits are kept as
 // typed. problem describes what would be right, or is ""; value is then sent only with lenient.
-// note says what the user may have meant, or is "".
+// note names what the user may have meant, or is "".
 func typedValue(w Word, place validate.Expected) (value json.RawMessage, problem, note string) {
 	if values := place.Values(); values != nil {
 		return enumValue(w, values)

@@ -180,7 +180,7 @@ var noSchema json.RawMessage
 
 // forward forwards a request to a server and returns the response for the client. That response may
 // ask the client a question before the call has ended: the call then continues in the background.
-// schema is the tool's inputSchema, from which header fields are made.
+// schema is the tool's inputSchema; header fields are made from it.
 func (g *Gateway) forward(
 	ctx context.Context,
 	l *link,
@@ -223,9 +223,9 @@ func (g *Gateway) forward(
 	return pending.wait(ctx, m)
 }
 
-// connectFor returns the link for a request, its connection, and a function to call when the request
-// has ended. The link is l, or one that no other call uses if a server's question could otherwise
-// reach the wrong client. If the connection is nil, the outcome says why.
+// connectFor returns the link for a request, its connection, and a function to call when the
+// request has ended. The link is l, or a link that no other call uses if a server's question could
+// otherwise reach the wrong client. If the connection is nil, the outcome has the reason.
 func (g *Gateway) connectFor(
 	ctx context.Context, l *link, c mcpserver.Caller, m *wire.Message,
 ) (*link, *connect.Conn, func(), wire.Outcome) {
@@ -247,8 +247,9 @@ func (g *Gateway) connectFor(
 	return leased, conn, free, out
 }
 
-// run sends the call to the server and returns its outcome. If the server rejects the header fields,
-// it sends the call again with those of the tool's present definition: the server did not execute it.
+// run sends the call to the server and returns its outcome. If the server rejects the header
+// fields, it sends the call again with the header fields of the tool's present definition: the
+// server did not execute it.
 func (c *call) run(
 	ctx context.Context, conn *connect.Conn, m *wire.Message, params, schema json.RawMessage,
 ) wire.Outcome {

@@ -69,7 +69,7 @@ func (l *link) askSession(ctx context.Context, q client.InputRequest, askingCall
 // askStateless asks a stateless client in the response to its request. The client then sends the
 // request again with the answer.
 func (c *call) askStateless(ctx context.Context, q client.InputRequest) json.RawMessage {
-	const toStateless = true // such questions have no id of their own
+	const toStateless = true // such questions have no separate id
 	pending := &question{
 		method:    q.Method,
 		params:    bridge.ConvertQuestion(toStateless, q.Method, q.Params, ""),

@@ -87,9 +87,9 @@ func (l *Lock) Confirm(ctx context.Context, e *host.Env, store *state.Store) err
 	return store.Trusts().Save(ctx, state.Trust{Fingerprint: l.hash, Server: lockfile.Name, File: l.Path, At: e.Now()})
 }
 
-// RevokeLock deletes the approvals of the lock file at path, and those of other lock files with the
-// same contents, which would approve it too. The file need not exist any more. It returns the number
-// of deleted approvals.
+// RevokeLock deletes the approvals of the lock file at path, and the approvals of other lock files
+// with the same contents, which would approve it too. The file need not exist any more. It returns
+// the number of deleted approvals.
 func RevokeLock(ctx context.Context, e *host.Env, store *state.Store, path string) (int, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

@@ -218,7 +218,7 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 		}
 		warnFresh(c, tool, w.Text)
 	}
-	hasSession := c.Session != nil // a draft has none, and needsDefinition would fail
+	hasSession := c.Session != nil // a draft has no session, and needsDefinition would fail
 	if len(findings) == 0 && hasSession && needsDefinition(c) {
 		if unsafe := mcp.UnsafeHeaders(tool.InputSchema, o.Arguments); len(unsafe) > 0 {
 			const text = "an argument cannot be sent in the header field that the tool declares"
@@ -230,8 +230,9 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 	return invalidArguments(c, o, findings, hintForArguments(tool, o, findings))
 }
 
-// hintForArguments returns the hint for arguments with findings: that the tool takes none, or else
-// what is probably wrong with a word. Returns "" if it knows nothing better than the findings.
+// hintForArguments returns the hint for arguments with findings: that the tool takes no arguments,
+// or else what is probably wrong with a word. Returns "" if it knows nothing better than the
+// findings.
 func hintForArguments(tool *connect.Definition, o *Request, findings []wire.Finding) wire.Hint {
 	if len(findings) == 0 {
 		return ""
