@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// argumentWords returns the words of a list of arguments, in its order.
+// argumentWords returns the words of a list of arguments, in its order. joinsFlags is set if a
+// named argument is one word, --flag=value, and not two.
 func (f *filler) argumentWords(raw []byte, joinsFlags bool) (words []string) {
 	items, err := objectItems(raw)
 	if err != nil {
@@ -22,7 +23,7 @@ func (f *filler) argumentWords(raw []byte, joinsFlags bool) (words []string) {
 		case kind == "named":
 			for _, value := range f.inputValues(strings.TrimLeft(name, "-"), m) {
 				switch {
-				case value == "":
+				case value == "": // a flag without a value
 					argument = append(argument, name)
 				case joinsFlags:
 					argument = append(argument, name+"="+value)

@@ -85,7 +85,8 @@ type Choice struct {
 // officialMeta is the member of _meta with the registry's status of an entry.
 const officialMeta = "io.modelcontextprotocol.registry/official"
 
-// Parse parses a document. It recognizes the format by the members.
+// Parse parses a document: a catalog has the member entries, a registry's response the member
+// servers, and any other document describes one server.
 func Parse(raw []byte) (Document, error) {
 	if bad := jsonraw.Valid(raw); bad != nil {
 		return Document{}, malformed("the document is not JSON: %s", bad)
@@ -162,11 +163,11 @@ func parseList(raw []byte) (doc Document, err error) {
 // parseServer parses a server card or a registry entry. In a registry's response the entry is the
 // member "server".
 func parseServer(m jsonraw.Members) (Server, error) {
-	outer := m
+	outer := m // has the registry's facts about the entry
 	if inner, ok := m.Get("server"); ok {
 		m, _ = jsonraw.Object(inner)
 	}
-	detail, _ := jsonraw.Object(memberByName(m, "versionDetail"))
+	detail, _ := jsonraw.Object(memberByName(m, "versionDetail")) // older files have the version there
 	s := Server{Name: m.Text("name"), Title: m.Text("title"), Version: m.Text("version"), Status: m.Text("status")}
 	if s.Version == "" {
 		s.Version = detail.Text("version")
@@ -184,31 +185,42 @@ func parseServer(m jsonraw.Members) (Server, error) {
 		return s, malformed("the document is not a server card, a registry entry or an AI catalog: " +
 			"its name is not of the form NAMESPACE/NAME")
 	}
+	var err error
+	s.Choices, err = parseChoices(m)
+	if err != nil {
+		return s, err
+	}
+	if len(s.Choices) == 0 {
+		return s, malformed("%s has neither remotes nor packages", s.Name)
+	}
+	return s, nil
+}
+
+// parseChoices returns the ways to use a server: its remotes, then its packages.
+func parseChoices(m jsonraw.Members) ([]Choice, error) {
 	schema := m.Text("$schema")
 	// Since the schema of 2025-12-11 a named argument is one word, --flag=value. Before, and without a
 	// schema, it is two.
 	date := schemaDate().FindStringSubmatch(schema)
 	joinsFlags := date != nil && date[1] >= "2025-12-11" // "draft" is greater, too
 	isCard := strings.HasSuffix(schema, "/server-card.schema.json")
+	var choices []Choice
 	for _, list := range []string{"remotes", "packages"} {
 		items, bad := jsonraw.Array(jsonraw.OrNull(m.Value(list)))
 		if bad != nil && m.Value(list) != nil {
-			return s, malformed("%s is not a list", list)
+			return choices, malformed("%s is not a list", list)
 		}
 		for _, item := range items {
 			members, bad := jsonraw.Object(item)
 			if bad != nil {
-				return s, malformed("an item of %s is not an object", list)
+				return choices, malformed("an item of %s is not an object", list)
 			}
 			c := Choice{IsRemote: list == "remotes", members: members, joinsFlags: joinsFlags, isCard: isCard}
 			c.Revisions = stringItems(members.Value("supportedProtocolVersions"))
-			s.Choices = append(s.Choices, c)
+			choices = append(choices, c)
 		}
 	}
-	if len(s.Choices) == 0 {
-		return s, malformed("%s has neither remotes nor packages", s.Name)
-	}
-	return s, nil
+	return choices, nil
 }
 
 // maxNameLength limits a server's name in bytes.
@@ -220,7 +232,8 @@ var schemaDate = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`/(\d{4}-\d{2}-\d{2}|draft)/server\.schema\.json$`)
 })
 
-// memberByName returns a member by its name, or by the name in snake_case of files before September 2025.
+// memberByName returns a member by its name, or by the name in snake_case of files before September
+// 2025. It returns nil if there is no such member.
 func memberByName(m jsonraw.Members, name string) []byte {
 	if raw, ok := m.Get(name); ok {
 		return raw

@@ -120,8 +120,9 @@ func (f *filler) inputValues(id string, m jsonraw.Members) []string {
 	return []string{value}
 }
 
-// variableValues returns the values of an input that is not fixed: from --input, the environment, its
-// default, or the user.
+// variableValues returns the values of an input that is not fixed: from --input, the environment,
+// its default, or the user. It returns a reference in place of a secret, and nil for an optional
+// input without a value. mayRepeat is set if the input may have several values.
 func (f *filler) variableValues(in Input, mayRepeat bool) []string {
 	if !inputID().MatchString(in.ID) {
 		f.fail(refused("an input is named %q; names have letters, digits, dots, dashes and underscores", in.ID))
@@ -182,7 +183,7 @@ func (f *filler) addReference(in Input) {
 	}
 }
 
-// check checks a value against the input's choices and format.
+// check returns an error if a value is not one of the input's choices or not of its format.
 func (in Input) check(value string) error {
 	_, numberErr := strconv.ParseFloat(value, 64)
 	if len(in.Choices) > 0 && !slices.Contains(in.Choices, value) {
@@ -197,8 +198,8 @@ func (in Input) check(value string) error {
 	return nil
 }
 
-// expandVariables replaces each {name} of the variables; other braces stay. It reports false if a variable
-// has no value.
+// expandVariables returns text with each {name} of the variables replaced by its value; other
+// braces stay. It reports false if a variable has no value.
 func (f *filler) expandVariables(text string, variables []byte) (string, bool) {
 	defined, _ := jsonraw.Object(jsonraw.OrNull(variables))
 	var b strings.Builder
@@ -254,7 +255,8 @@ func (f *filler) checkUnknownInputs() error {
 	return nil
 }
 
-// checkText rejects a text with control characters, or with a reference that is not in refs.
+// checkText rejects a text with control characters, or with a reference that did not come from an
+// input of the plan. what names the text in the error.
 func (f *filler) checkText(what, text string) {
 	for _, in := range f.references {
 		text = strings.ReplaceAll(text, reference(in.ID), "")
@@ -269,8 +271,8 @@ func (f *filler) checkText(what, text string) {
 // A Setting is an environment variable or a header field.
 type Setting struct{ Name, Value string }
 
-// settingsWithValues returns the environment variables or header fields of a list that have a value. what
-// names them in errors.
+// settingsWithValues returns the environment variables or header fields of a list that have a
+// value. what names them in errors. It fails for names for which refuse returns true.
 func (f *filler) settingsWithValues(raw []byte, what string, refuse func(name string) bool) (all []Setting) {
 	items, err := objectItems(raw)
 	if err != nil {

@@ -97,7 +97,8 @@ func (f *filler) packagePlan(c Choice) Plan {
 // the host in separate members.
 func (f *filler) imageReference(identifier, version, registryURL string) string {
 	first, rest, hasPath := strings.Cut(identifier, "/")
-	if host := strings.TrimPrefix(registryURL, "https://"); host != "" && !(hasPath && strings.ContainsAny(first, ".:")) {
+	hasHost := hasPath && strings.ContainsAny(first, ".:")
+	if host := strings.TrimPrefix(registryURL, "https://"); host != "" && !hasHost {
 		identifier = strings.TrimSuffix(host, "/") + "/" + identifier
 	} else if !hasPath {
 		rest = first
@@ -138,6 +139,7 @@ func (f *filler) addCommand(p *Plan, c Choice, program, pinned string) {
 		return
 	}
 	p.Warnings = append(p.Warnings, f.checkRuntime(program, runtime)...)
+	// The command below has the flag that answers the runner's question.
 	runtime = slices.DeleteFunc(runtime, func(word string) bool { return word == "-y" || word == "--yes" })
 	p.Command = []string{program}
 	switch program {

@@ -31,10 +31,10 @@ type Plan struct {
 	Instructions []string
 }
 
-// Resolve returns the plan of a choice. It runs and contacts nothing.
+// Resolve returns the plan of a choice. It runs and contacts nothing. v.Given is not changed.
 func Resolve(c Choice, v Values) (Plan, error) {
 	f := &filler{Values: v, used: map[string]bool{}}
-	f.Given = maps.Clone(v.Given)
+	f.Given = maps.Clone(v.Given) // the user's answers are added
 	if f.Given == nil {
 		f.Given = map[string][]string{}
 	}
@@ -76,7 +76,7 @@ func (f *filler) remotePlan(c Choice) Plan {
 // checkURL accepts https, and http on this machine. The user approves the host, so no secret may be
 // part of it.
 func (f *filler) checkURL(raw string) {
-	origin := raw
+	origin := raw // scheme and host
 	if scheme, rest, ok := strings.Cut(raw, "://"); ok {
 		if end := strings.IndexAny(rest, `/?#\`); end >= 0 {
 			origin = scheme + "://" + rest[:end]
@@ -167,7 +167,7 @@ func settingsMap(all []Setting) map[string]string {
 }
 
 // Drift returns the differences between a card and its server: the server's name and version, and
-// the negotiated revision.
+// the negotiated revision. It ignores a name or a version that is "".
 func (s Server) Drift(c Choice, name, version, revision string) (all []string) {
 	_, short, _ := strings.Cut(s.Name, "/")
 	isSameName := strings.EqualFold(name, s.Name) || strings.EqualFold(name, short) || strings.EqualFold(name, s.Title)

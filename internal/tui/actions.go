@@ -192,8 +192,8 @@ func (m *model) sortBy(order string) tea.Cmd {
 		}
 	}
 	l.sort = order
-	l.reset(order == "time")
-	return m.loadList(true)
+	l.reset(order == "time") // in order of time the newest item stays selected
+	return m.loadList(newQuery)
 }
 
 // toggleOnly restricts the query to the target exchange, or lifts that restriction.

@@ -61,7 +61,7 @@ func barParts(r *view.Row, seconds float64) (parts []cells.BarPart) {
 	}
 	if rest > 0 {
 		name := "wait"
-		if len(parts) > 0 {
+		if len(parts) > 0 { // the response has begun
 			name = "events"
 		}
 		parts = append(parts, cells.BarPart{Name: name, Size: rest})

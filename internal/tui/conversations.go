@@ -86,8 +86,8 @@ func (t *conversationList) replace(oldestFirst []view.Conversation) {
 // chosen one. It chooses no conversation unless hasNoFilter is set: a filter covers all
 // conversations.
 func (t *conversationList) chooseForUser(hasNoFilter, follow bool) bool {
-	mayReplace := t.chosenByView && follow
-	if len(t.all) == 0 || t.hasChosen && !mayReplace {
+	isSettled := t.hasChosen && !(t.chosenByView && follow)
+	if len(t.all) == 0 || isSettled {
 		return false
 	}
 	t.hasChosen = true

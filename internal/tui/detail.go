@@ -43,8 +43,14 @@ func (m *model) showDetail(key string, tab int) tea.Cmd {
 		m.detail = detail{key: key, tab: tab, raw: m.detail.raw, folds: map[string]bool{}}
 		m.statusLine.search = ""
 	}
-	return m.loadDetail(true)
+	return m.loadDetail(newKey)
 }
+
+// The values of the parameter of loadDetail.
+const (
+	newKey  = true
+	sameKey = false
+)
 
 // loadDetail reads the shown exchange. keyChanged is set for a different exchange than before: then
 // a running read is cancelled. Without it, an exchange that is done is not read again, and
@@ -53,7 +59,8 @@ func (m *model) loadDetail(keyChanged bool) tea.Cmd {
 	key := m.detail.key
 	reader := m.opt.Reader
 	cannotChange := m.detail.doc != nil && m.detail.doc.Row.State == "done"
-	if key == "" || !keyChanged && cannotChange {
+	needsNoRead := !keyChanged && cannotChange
+	if key == "" || needsNoRead {
 		return nil
 	}
 	start := m.loader.refresh

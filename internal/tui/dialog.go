@@ -247,7 +247,7 @@ type page struct {
 	top   int
 }
 
-// key handles a key.
+// key handles a key: Esc, q and Enter close the page, and others scroll it.
 func (d *page) key(name, text string) (change, bool) {
 	step := map[string]int{
 		"j":      1,
@@ -257,8 +257,8 @@ func (d *page) key(name, text string) (change, bool) {
 		"pgdown": 10,
 		"pgup":   -10,
 		"space":  10,
-		"g":      -1 << 20,
-		"G":      1 << 20,
+		"g":      -farStep,
+		"G":      farStep,
 	}
 	switch name {
 	case "esc", "q", "enter":
@@ -275,7 +275,7 @@ func (d *page) hints() []string { return []string{"Esc close", "↑↓ scroll"} 
 // draw draws w columns and at most h lines.
 func (d *page) draw(w, h int) (lines []drawn) {
 	lines = append(lines, drawn{Line: cells.TextLine(cells.Strong, " "+d.title)}, drawn{})
-	d.top = max(0, min(d.top, len(d.lines)-h+2))
+	d.top = max(0, min(d.top, len(d.lines)-h+len(lines))) // no empty lines at the end
 	return append(lines, d.lines[d.top:]...)
 }
 

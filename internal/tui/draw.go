@@ -72,7 +72,7 @@ func (m *model) layout() (screen screenLayout) {
 	}
 	switch {
 	case m.w >= detailBesideMinWidth:
-		screen.detail = screen.main * 9 / 20
+		screen.detail = screen.main * 9 / 20 // the list has a little more than half
 		screen.main -= screen.detail + 1
 	case m.h >= detailBelowMinHeight:
 		screen.detail = screen.main
@@ -132,31 +132,33 @@ func (m *model) frame() string {
 // drawPanes draws the panes between the head and the footer.
 func (m *model) drawPanes(p screenLayout) (rows [][]drawn) {
 	rows = make([][]drawn, p.body)
-	// add appends the lines of a pane to the rows from top on, after a vertical bar if afterBar is set.
-	add := func(pane []drawn, top int, afterBar bool) {
+	const atTop = 0
+	const afterBar = true
+	// add appends the lines of a pane to the rows from top on, after a vertical bar if hasBar is set.
+	add := func(pane []drawn, top int, hasBar bool) {
 		for i, line := range pane {
-			if afterBar {
+			if hasBar {
 				rows[top+i] = append(rows[top+i], drawn{Line: cells.TextLine(cells.Faint, "│")})
 			}
 			rows[top+i] = append(rows[top+i], line)
 		}
 	}
 	if p.left > 0 {
-		add(cells.Fill(m.drawConversations(p.left, p.body), p.left, p.body), 0, false)
+		add(cells.Fill(m.drawConversations(p.left, p.body), p.left, p.body), atTop, !afterBar)
 	}
 	if p.main > 0 {
 		form := m.drawForm(p.main, p.mainHeight*3/5)
 		height := p.mainHeight - len(form)
 		list := cells.Fill(m.drawMain(p.main, height), p.main, height)
 		form = cells.Fill(form, p.main, len(form))
-		add(append(list, form...), 0, p.left > 0)
+		add(append(list, form...), atTop, p.left > 0)
 	}
 	if p.detail > 0 && p.detailTop > 0 {
-		add([]drawn{{Line: cells.Line{cells.Rule(p.detail)}}}, p.mainHeight, true)
+		add([]drawn{{Line: cells.Line{cells.Rule(p.detail)}}}, p.mainHeight, afterBar)
 		height := p.body - p.detailTop
-		add(cells.Fill(m.drawDetail(p.detail, height), p.detail, height), p.detailTop, true)
+		add(cells.Fill(m.drawDetail(p.detail, height), p.detail, height), p.detailTop, afterBar)
 	} else if p.detail > 0 {
-		add(cells.Fill(m.drawDetail(p.detail, p.body), p.detail, p.body), 0, m.isWide())
+		add(cells.Fill(m.drawDetail(p.detail, p.body), p.detail, p.body), atTop, m.isWide())
 	}
 	return rows
 }

@@ -29,10 +29,11 @@ type query struct {
 func (m *model) reloadLists() tea.Cmd {
 	for i := range m.lists {
 		l := &m.lists[i]
-		l.reset(i < viewTime && (l.sort == "" || l.sort == "time"))
+		isByTime := i < viewTime && (l.sort == "" || l.sort == "time") // the newest item is the last
+		l.reset(isByTime)
 		l.zoomed = timeWindow{}
 	}
-	return m.loadList(true)
+	return m.loadList(newQuery)
 }
 
 // setFilter puts a text into the filter line and applies it.
@@ -162,7 +163,8 @@ func (m *model) drawFilter(w int) cells.Line {
 	return cells.Justify(line, right, w)
 }
 
-// drawSuggestions draws the suggestions over the top of the list.
+// drawSuggestions draws at most eight suggestions over the top of the list, with the picked one
+// among them. It draws nothing unless the filter line has the focus.
 func (m *model) drawSuggestions(w, h int) (lines []drawn) {
 	q := &m.query
 	if m.focus != paneFilter {

@@ -85,7 +85,8 @@ func newField(q question.Field, value json.RawMessage) field {
 	return result
 }
 
-// Key handles a key. It returns the pressed button, or "".
+// Key handles a key: it moves the focus among the fields and the buttons, or passes the key to the
+// focused field. It returns the pressed button, or "".
 func (f *form) Key(name, text string) string {
 	switch name {
 	case "tab", "down":
@@ -124,7 +125,7 @@ func (f *field) key(name, text string) {
 	switch f.Kind {
 	case question.Boolean, question.Choice:
 		if n := len(f.Options); step != 0 && n > 0 {
-			if f.choice < 0 && step < 0 {
+			if f.choice < 0 && step < 0 { // to the left of no choice is the last option
 				f.choice = 0
 			}
 			f.choice = (f.choice + step + n) % n
@@ -239,7 +240,7 @@ func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
 	if f.Text != "" {
 		lines = append(lines, cells.Wrap(cells.Plain, f.Text, w)...)
 	}
-	labelWidth := 6
+	labelWidth := 6 // of all names, so that the values are below each other
 	for i := range f.fields {
 		labelWidth = min(max(labelWidth, cells.TextLine(cells.Plain, f.fields[i].Label()).Width()+2), w/3)
 	}

@@ -17,7 +17,8 @@ type action struct {
 	run  change
 }
 
-// handleKey handles a key: by the open dialog, the focused pane, or a global action.
+// handleKey handles a key: by the open dialog or the focused pane, or by a global action if these
+// do not use the key.
 func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
 	name := press.String()
 	switch name {
@@ -39,7 +40,7 @@ func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
 	case m.view == viewTime && m.focus == paneMain:
 		used, windowChanged := m.list().timeKey(name)
 		if windowChanged {
-			return m.loadList(true)
+			return m.loadList(newQuery)
 		}
 		if used {
 			return nil
@@ -137,7 +138,7 @@ func selectLine(step int) change {
 func (m *model) switchView(viewIndex int) tea.Cmd {
 	m.view = viewIndex
 	m.focus = paneMain
-	return m.loadList(true)
+	return m.loadList(newQuery)
 }
 
 // farStep is a step that is longer than any list.
@@ -164,7 +165,7 @@ func (m *model) moveSelection(step int) tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	if list.needsLoading(m.h) || list.follow {
-		cmds = append(cmds, m.loadList(false))
+		cmds = append(cmds, m.loadList(sameQuery))
 	}
 	detailIsBeside := m.detail.key != "" && m.isWide() // it follows the selection
 	if item := list.selected(); item != nil && item.key != "" && detailIsBeside {
@@ -194,8 +195,8 @@ func (m *model) openSelected() tea.Cmd {
 	return m.openDetail(it.key)
 }
 
-// goBack goes one step back: from a search to the detail, from there to the list, and from there to
-// the conversations.
+// goBack goes one step back: from a search to the detail, from the detail to the list, and from the
+// list to the conversations.
 func (m *model) goBack() tea.Cmd {
 	listIsBesideDetail := m.focus == paneMain && m.detail.key != "" && m.isWide()
 	switch {

@@ -13,22 +13,25 @@ type level struct {
 	bars  []view.Bar
 }
 
-// levels returns the levels of lanes. The first level of a lane has its title. Bars beyond the last
-// level that is drawn share it.
+// maxLevel is the highest level of a lane that has a line.
+const maxLevel = 63
+
+// levels returns the levels of lanes. The first level of a lane has its title. Bars above maxLevel
+// share that level, in which drawBars leaves out bars without room.
 func levels(lanes []view.Lane) (all []*level) {
 	for _, lane := range lanes {
 		highest := 0
 		for _, b := range lane.Bars {
 			highest = max(highest, b.Level)
 		}
-		levels := make([]level, min(highest, 63)+1)
-		levels[0].title = lane.Title
+		own := make([]level, min(highest, maxLevel)+1)
+		own[0].title = lane.Title
 		for _, b := range lane.Bars {
-			l := &levels[min(b.Level, len(levels)-1)]
+			l := &own[min(b.Level, len(own)-1)]
 			l.bars = append(l.bars, b)
 		}
-		for i := range levels {
-			all = append(all, &levels[i])
+		for i := range own {
+			all = append(all, &own[i])
 		}
 	}
 	return all

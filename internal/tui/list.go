@@ -37,6 +37,12 @@ func (m *model) currentQuery() view.Query {
 	return view.Query{Filter: m.query.filter, Sort: m.list().sort, Talk: m.shownConversationID(), Only: m.query.onlyKeys}
 }
 
+// The values of the parameter of loadList.
+const (
+	newQuery  = true
+	sameQuery = false
+)
+
 // loadList reads the visible part of the list. queryChanged is set if the query differs from the
 // query of a running read: then that read is cancelled.
 func (m *model) loadList(queryChanged bool) tea.Cmd {
@@ -55,9 +61,9 @@ func (m *model) loadList(queryChanged bool) tea.Cmd {
 	})
 }
 
-// applyList applies a part of the list of a view, or the error of the read with the query q and the
-// window. The view need not be shown any more. It returns the command for another read if this one
-// does not suffice, or nil.
+// applyList applies a part of the list of a view, or the error of its read. q and window are the
+// query and the window of that read; the view need not be shown any more. It returns the command
+// for another read if this one does not suffice, or nil.
 func (m *model) applyList(viewIndex int, part listPart, err error, q view.Query, window timeWindow) tea.Cmd {
 	if filterError, ok := errors.AsType[*filter.Error](err); ok {
 		m.query.err = filterError
@@ -79,10 +85,10 @@ func (m *model) applyList(viewIndex int, part listPart, err error, q view.Query,
 	l := &m.lists[viewIndex]
 	l.replace(part)
 	if viewIndex == viewTime && l.zoomed != window { // the user zoomed during the read
-		return m.loadList(true)
+		return m.loadList(newQuery)
 	}
 	if viewIndex == m.view && l.needsLoading(m.h) && !l.follow {
-		return m.loadList(false)
+		return m.loadList(sameQuery)
 	}
 	return nil
 }
@@ -173,7 +179,7 @@ func (m *model) drawEmpty(w int) (lines []drawn) {
 	case m.query.onlyKeys != nil:
 		head = "the exchange is not kept any more"
 		hint = "o shows all again"
-	case m.status.Hint != "" && m.query.filter == m.opt.Filter:
+	case m.status.Hint != "" && m.query.filter == m.opt.Filter: // the user has not changed the filter
 		head = "nothing recorded yet"
 		hint = m.status.Hint
 	case m.query.filter != "":

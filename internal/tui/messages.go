@@ -94,7 +94,8 @@ func messageOf(b *view.Body) json.RawMessage {
 	return json.RawMessage(b.Text)
 }
 
-// compactObject returns an object on one line without some members; "" if nothing is left.
+// compactObject returns an object on one line, without the members with these names. It returns ""
+// if no member is left.
 func compactObject(raw json.RawMessage, names ...string) string {
 	for _, name := range names {
 		raw = jsonraw.Without(raw, name)

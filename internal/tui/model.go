@@ -161,7 +161,7 @@ func (m *model) applyResult(r readResult) tea.Cmd {
 
 // reload reads everything on the screen again.
 func (m *model) reload() tea.Cmd {
-	return tea.Batch(m.loadStatus(), m.loadConversations(), m.loadList(false), m.loadWaiting(), m.loadDetail(false))
+	return tea.Batch(m.loadStatus(), m.loadConversations(), m.loadList(sameQuery), m.loadWaiting(), m.loadDetail(sameKey))
 }
 
 // loadAgain repeats a read whose data may have changed while it ran. Suggestions and dialogs are
@@ -173,11 +173,11 @@ func (m *model) loadAgain(about subject) tea.Cmd {
 	case subjectConversations:
 		return m.loadConversations()
 	case subjectList:
-		return m.loadList(false)
+		return m.loadList(sameQuery)
 	case subjectWaiting:
 		return m.loadWaiting()
 	case subjectDetail:
-		return m.loadDetail(false)
+		return m.loadDetail(sameKey)
 	}
 	return nil
 }

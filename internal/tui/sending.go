@@ -301,10 +301,14 @@ type sender func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, 
 
 // send sends a request and shows its exchange. If the request needs the user's consent, it asks the
 // question, and sends the request after the consent.
-func (m *model) send(question string, do sender) tea.Cmd { return m.sendAs(question, do, false) }
+func (m *model) send(question string, do sender) tea.Cmd {
+	const confirmed = false
+	return m.sendAs(question, do, confirmed)
+}
 
-// sendAs sends a request as send does. confirmed is set if the user has already given the consent
-// that the Actor requested last.
+// sendAs sends a request and shows its exchange, as send describes. confirmed is set if the user
+// has already consented. If the Actor still needs the user's consent, sendAs asks, and calls itself
+// after the consent.
 func (m *model) sendAs(question string, do sender, confirmed bool) tea.Cmd {
 	actor := m.opt.Actor
 	m.showMessage("sending…")
@@ -317,12 +321,15 @@ func (m *model) sendAs(question string, do sender, confirmed bool) tea.Cmd {
 			if sent.Confirm != "" {
 				m.statusLine.flash = "" // nothing is sent yet
 				m.dialog = m.confirm(confirmation{
-					title:    question,
-					text:     sent.Confirm,
-					no:       "do not send",
-					afterNo:  "nothing was sent",
-					yes:      "send it",
-					runAfter: func(m *model) tea.Cmd { return m.sendAs(question, do, true) },
+					title:   question,
+					text:    sent.Confirm,
+					no:      "do not send",
+					afterNo: "nothing was sent",
+					yes:     "send it",
+					runAfter: func(m *model) tea.Cmd {
+						const confirmed = true
+						return m.sendAs(question, do, confirmed)
+					},
 				})
 				return nil
 			}

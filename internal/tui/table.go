@@ -195,7 +195,7 @@ func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (li
 		)
 		lines = append(lines, drawn{Line: line, Selected: n == l.sel, Item: n + 1})
 	}
-	for len(foot) > 0 && len(lines) < h-len(foot)-1 {
+	for len(foot) > 0 && len(lines) < h-len(foot)-1 { // the foot is at the bottom
 		lines = append(lines, drawn{})
 	}
 	if len(foot) > 0 {

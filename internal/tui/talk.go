@@ -46,7 +46,7 @@ func talkColumnsFor(w int) talkColumns {
 	}
 	c.lane = room
 	if room >= talkAnswerMinWidth {
-		c.lane = room * 11 / 20
+		c.lane = room * 11 / 20 // requests are longer than responses
 		c.answer = room - c.lane - 1
 	}
 	return c
@@ -176,7 +176,8 @@ func drawResponse(role cells.Role, text string, answerWidth, width int) cells.Li
 	}
 }
 
-// drawLeader draws a text followed by an arrow to the server.
+// drawLeader draws a text followed by an arrow to the server, in width columns. The arrow has at
+// least a dash.
 func drawLeader(text string, width int) cells.Line {
 	head := cells.TextLine(cells.Plain, text)
 	if head.Width() > width-4 {

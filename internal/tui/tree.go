@@ -28,7 +28,8 @@ func bodyLines(d *detail, b *view.Body, w int) []tabLine {
 		return rawLines(b, w)
 	}
 	t := tree{folds: d.folds, width: w}
-	t.addValue("", "", json.RawMessage(b.Text), 0)
+	const rootPointer, noName, depth = "", "", 0
+	t.addValue(rootPointer, noName, json.RawMessage(b.Text), depth)
 	return t.lines
 }
 
@@ -85,14 +86,17 @@ func (t *tree) addValue(pointer, name string, raw json.RawMessage, depth int) {
 	case '"':
 		t.addText(pointer, head, raw)
 	default:
-		t.addLine(pointer, append(head, cells.Text(cells.Warn, string(raw))), raw, false)
+		t.addLine(pointer, append(head, cells.Text(cells.Warn, string(raw))), raw, !canFold)
 	}
 }
 
-// addLine adds a line that shows the value raw or a part of it. canFold is set if the user can fold
-// the value.
-func (t *tree) addLine(pointer string, line cells.Line, raw json.RawMessage, canFold bool) {
-	t.lines = append(t.lines, tabLine{line: line, pointer: pointer, value: string(raw), fold: canFold})
+// canFold is the parameter of addLine for objects and arrays.
+const canFold = true
+
+// addLine adds a line that shows the value raw or a part of it. isFoldable is canFold if the user
+// can fold the value.
+func (t *tree) addLine(pointer string, line cells.Line, raw json.RawMessage, isFoldable bool) {
+	t.lines = append(t.lines, tabLine{line: line, pointer: pointer, value: string(raw), fold: isFoldable})
 }
 
 // addBranch adds an object or array of n members between the brackets open and shut: one line if it
@@ -102,38 +106,38 @@ func (t *tree) addBranch(
 ) {
 	switch {
 	case n == 0:
-		t.addLine(pointer, append(head, cells.Text(cells.Faint, open+shut)), raw, false)
+		t.addLine(pointer, append(head, cells.Text(cells.Faint, open+shut)), raw, !canFold)
 	case t.folds[pointer]:
-		t.addLine(pointer, append(head, cells.Text(cells.Faint, "▸ "+open+" "+english.Thousands(n)+" "+shut)), raw, true)
+		t.addLine(pointer, append(head, cells.Text(cells.Faint, "▸ "+open+" "+english.Thousands(n)+" "+shut)), raw, canFold)
 	default:
-		t.addLine(pointer, append(head, cells.Text(cells.Faint, "▾ "+open)), raw, true)
+		t.addLine(pointer, append(head, cells.Text(cells.Faint, "▾ "+open)), raw, canFold)
 		inside()
 	}
 }
 
-// addText adds a string on the line of its name, or below it if it is long or has several lines. Of
-// long base64 it adds only the size.
+// addText adds a string on the line of its name, or as several lines if it is long or has line
+// ends. Of long base64 it adds only the size.
 func (t *tree) addText(pointer string, head cells.Line, raw json.RawMessage) {
 	text, _ := jsonraw.Text(raw)
 	if !strings.Contains(text, "\n") && head.Width()+term.Width(text)+2 <= t.width {
-		t.addLine(pointer, append(head, cells.Text(cells.Plain, string(term.EscapeHidden(raw)))), raw, false)
+		t.addLine(pointer, append(head, cells.Text(cells.Plain, string(term.EscapeHidden(raw)))), raw, !canFold)
 		return
 	}
 	if media := base64Size(text); media > 0 {
-		t.addLine(pointer, append(head, cells.Text(cells.Faint, "base64, "+term.Bytes(int64(media)))), raw, false)
+		t.addLine(pointer, append(head, cells.Text(cells.Faint, "base64, "+term.Bytes(int64(media)))), raw, !canFold)
 		return
 	}
 	indent := min(head.Width(), t.width/3)
 	for i, part := range cells.Wrap(cells.Plain, text, t.width-indent) {
 		line := cells.Line{cells.Blank(indent)}
-		if i == 0 {
+		if i == 0 { // the text begins after its name, or below a name that is too wide
 			line = head
 			if head.Width() > indent {
-				t.addLine(pointer, head, raw, false)
+				t.addLine(pointer, head, raw, !canFold)
 				line = cells.Line{cells.Blank(indent)}
 			}
 		}
-		t.addLine(pointer, append(line[:len(line):len(line)], part...), raw, false)
+		t.addLine(pointer, append(line[:len(line):len(line)], part...), raw, !canFold)
 	}
 }
 

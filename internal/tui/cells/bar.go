@@ -13,7 +13,7 @@ var phaseMarks = map[string]struct {
 	"events": {"█", Accent}, "read": {"█", Accent}, "person": {"?", Warn}, "held": {"‖", Bad},
 }
 
-// A Part is a piece of a bar: a phase and its size.
+// A BarPart is a piece of a bar: a phase and its size.
 type BarPart struct {
 	Name string
 	Size float64
@@ -28,12 +28,13 @@ func PhaseMark(phase string) Span {
 	return Span{m.mark, m.role}
 }
 
-// Bar draws parts in width columns. A full bar represents whole units.
+// Bar draws parts in width columns. A full bar represents whole units. Parts that are too small for
+// a column are drawn together as a thin line.
 func Bar(parts []BarPart, whole float64, width int) (line Line) {
 	if whole <= 0 || width <= 0 {
 		return Line{Blank(width)}
 	}
-	at := 0.0
+	at := 0.0 // the end of the part, in units
 	used := 0
 	for _, p := range parts {
 		at += p.Size

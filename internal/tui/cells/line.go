@@ -80,7 +80,7 @@ func (l Line) WithRole(r Role) Line {
 	return out
 }
 
-// FitTo returns the line in exactly width columns.
+// FitTo returns the line in exactly width columns, cut with "…" or padded. It does not change l.
 func (l Line) FitTo(width int) Line {
 	used := 0
 	for i, s := range l {
@@ -142,7 +142,7 @@ func Wrap(r Role, text string, width int) (lines []Line) {
 func breakWord(r Role, text string, width int) (lines []Line) {
 	for term.Width(text) > width {
 		head := term.Truncate(text, width)
-		if head == "" {
+		if head == "" { // a character is wider than the line
 			break
 		}
 		lines = append(lines, Line{{head, r}})

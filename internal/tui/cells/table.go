@@ -4,7 +4,7 @@ import (
 	"cmp"
 )
 
-// A Column is a column of a table. Without room, the columns with the largest Drop are left out
+// A Column is a column of a table. Without room, the columns with the largest DropOrder are left out
 // first, and those with 0 never. Flex is the column's share of the remaining width.
 type Column struct {
 	Head      string
@@ -24,8 +24,9 @@ func Widths(columns []Column, width int) []int {
 		widths[i] = c.Width
 		used += c.Width + 2
 	}
-	for used -= 2; used > width; {
-		worst := -1
+	used -= 2 // no blanks after the last column
+	for used > width {
+		worst := -1 // the index of the column to leave out, or -1 if all must stay
 		for i, c := range columns {
 			if widths[i] > 0 && c.DropOrder > 0 && (worst < 0 || c.DropOrder > columns[worst].DropOrder) {
 				worst = i
@@ -46,7 +47,7 @@ func Widths(columns []Column, width int) []int {
 	}
 	for i, c := range columns {
 		if widths[i] > 0 && c.Flex > 0 {
-			more := left * c.Flex / shares
+			more := left * c.Flex / shares // of what the columns before it left, so that nothing remains
 			widths[i] += more
 			left -= more
 			shares -= c.Flex
