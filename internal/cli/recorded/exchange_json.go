@@ -3,7 +3,6 @@ package recorded
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"io"
 
@@ -32,28 +31,33 @@ func WriteExchange(w io.Writer, row *rows.Row, x *wire.Exchange, broken []verdic
 	enc.SetEscapeHTML(false) // it would change the traffic
 	_ = enc.Encode(facts)
 	out := bufio.NewWriterSize(w, 64<<10)
+	// The object stays open: the messages and frames, which may be large, are written as they are read.
 	out.Write(bytes.TrimSuffix(begin.Bytes(), []byte("}\n")))
-	for _, name := range []string{"request", "response"} {
-		raw := []byte("null")
-		if x != nil && name == "request" {
-			raw = asJSONValue(x.Request.Raw)
-		} else if x != nil {
-			raw = asJSONValue(x.Response.Raw)
-		}
-		out.WriteString(`,"` + name + `":`)
-		out.Write(raw)
+	request := []byte("null")
+	response := []byte("null")
+	if x != nil {
+		request = asJSONValue(x.Request.Raw)
+		response = asJSONValue(x.Response.Raw)
 	}
-	before := `,"frames":[`
+	out.WriteString(`,"request":`)
+	out.Write(request)
+	out.WriteString(`,"response":`)
+	out.Write(response)
+	out.WriteString(`,"frames":[`)
+	isFirst := true
 	err := row.EachFrame(func(f wire.Frame) error {
-		out.WriteString(before)
-		before = ","
+		if !isFirst {
+			out.WriteString(",")
+		}
+		isFirst = false
 		return capture.WriteFrame(out, f)
 	})
-	if before != "," {
-		out.WriteString(before)
-	}
 	out.WriteString("]}\n")
-	return cmp.Or(err, out.Flush())
+	flushErr := out.Flush()
+	if err != nil {
+		return err
+	}
+	return flushErr
 }
 
 type findingOut struct {
@@ -69,7 +73,8 @@ func asJSONValue(raw []byte) []byte {
 	if raw == nil || jsonraw.Valid(raw) != nil {
 		return []byte("null")
 	}
-	if len(raw) < 1<<20 || bytes.ContainsAny(raw, "\r\n") {
+	const maxCopied = 1 << 20 // a larger message is copied only if it has line breaks
+	if len(raw) < maxCopied || bytes.ContainsAny(raw, "\r\n") {
 		return jsonraw.Compact(raw)
 	}
 	return raw

@@ -21,7 +21,7 @@ func Title(row *rows.Row) string {
 // be empty.
 func Facts(row *rows.Row, now time.Time) [][]string {
 	outcome := row.Channel
-	if row.Exit >= 0 {
+	if row.Exit >= 0 { // below 0 it is unknown
 		outcome += fmt.Sprintf(" (exit code %d)", row.Exit)
 	}
 	if row.Code != 0 {
@@ -65,7 +65,8 @@ func serverCommandOf(row *rows.Row) string {
 // unknown.
 func Took(r *rows.Row, now time.Time) string {
 	if r.IsWaiting() && r.Head().Pid > 0 { // without a process id it is unknown whether it still runs
-		return term.Duration(max(now.Sub(r.Time)-r.Held, r.Duration))
+		untilNow := now.Sub(r.Time) - r.Held // without the time in which the user held a message
+		return term.Duration(max(untilNow, r.Duration))
 	}
 	if r.IsOpen() && r.Duration == 0 {
 		return ""

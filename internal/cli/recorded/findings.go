@@ -101,12 +101,12 @@ func (j *RowFindings) eachViolation(row *rows.Row, visit func(v violation, rule 
 func (j *RowFindings) check(c *rows.Capture) *checkedCapture {
 	i := slices.IndexFunc(j.checked, func(checked *checkedCapture) bool { return checked.capture == c })
 	if i < 0 {
-		first := max(0, len(j.checked)+1-maxChecked)
-		j.checked = append(j.checked[first:], newCheckedCapture(c))
+		firstKept := max(0, len(j.checked)+1-maxChecked) // the oldest are forgotten
+		j.checked = append(j.checked[firstKept:], newCheckedCapture(c))
 		i = len(j.checked) - 1
 	}
 	checked := j.checked[i]
-	if checked.err != nil {
+	if checked.err != nil { // the rest cannot be read either
 		return checked
 	}
 	if !j.Live || allEnded(c) { // nothing follows: read the rest, and report missing answers

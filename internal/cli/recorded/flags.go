@@ -30,12 +30,12 @@ func (g Request) Revision() string {
 func (g Request) AppendCommandWords(s *traffic.Script, words []string) ([]string, []byte) {
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	params := g.Params()
-	name, arguments, simple := asToolCall(m.Method, params)
-	_, notObject := jsonraw.Object(params)
-	if m.Method == "initialize" && !(g.Row.IsMain && g.HadWord("raw")) {
+	name, arguments, isSimple := asToolCall(m.Method, params)
+	isOfRaw := g.Row.IsMain && g.HadWord("raw") // the request that the user typed
+	if m.Method == "initialize" && !isOfRaw {
 		return append(words, "info"), nil // raw would send initialize twice
 	}
-	if simple && !strings.HasPrefix(name, "-") && !g.HadWord("raw") {
+	if isSimple && !strings.HasPrefix(name, "-") && !g.HadWord("raw") {
 		words = append(words, "call")
 		if g.HadWord("--no-validate") || !g.HadWord("call") { // only call has checked the arguments
 			words = append(words, "--no-validate")
@@ -45,7 +45,10 @@ func (g Request) AppendCommandWords(s *traffic.Script, words []string) ([]string
 		}
 		return append(words, s.Word(name, "name")), arguments
 	}
-	if strings.HasPrefix(m.Method, "-") || m.Method == "" || params != nil && notObject != nil {
+	// The words of raw cannot express a method like a flag, no method, or params that are no object.
+	_, err := jsonraw.Object(params)
+	hasOddParams := params != nil && err != nil
+	if strings.HasPrefix(m.Method, "-") || m.Method == "" || hasOddParams {
 		return append(words, "raw", "--bytes"), m.Raw
 	}
 	return append(words, "raw", s.Word(m.Method, "method")), params
@@ -67,8 +70,9 @@ func (g Request) UserFields() []wire.Field {
 	}
 	return slices.DeleteFunc(slices.Clone(head.Fields), func(f wire.Field) bool {
 		name := strings.ToLower(f.Name)
-		return slices.Contains(clientFields, name) || traffic.ConnectionFields[name] || strings.HasPrefix(name, "mcp-") ||
-			name == "accept-language" && f.Value == "*" // from the fetch of Node
+		isFromNode := name == "accept-language" && f.Value == "*" // Node's fetch adds it
+		isOfProtocol := strings.HasPrefix(name, "mcp-")
+		return slices.Contains(clientFields, name) || traffic.ConnectionFields[name] || isOfProtocol || isFromNode
 	})
 }
 

@@ -93,9 +93,10 @@ func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, e
 		return nil, err
 	}
 	start, _ := bufio.NewReader(io.LimitReader(in, sniffedBytes)).ReadString('{')
-	isArchive := strings.ToLower(filepath.Ext(path)) == ".har" || har.IsUTF16([]byte(start))
+	// A file with one of these properties is meant as an archive: an error then says what is wrong.
+	isMeantAsArchive := strings.ToLower(filepath.Ext(path)) == ".har" || har.IsUTF16([]byte(start))
 	isObject := strings.TrimLeft(strings.TrimPrefix(start, sse.ByteOrderMark), " \t\r\n") == "{"
-	if !isArchive && !isObject {
+	if !isMeantAsArchive && !isObject {
 		return nil, rows.ErrNoCapture
 	}
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
@@ -113,7 +114,7 @@ func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, e
 	if err != nil {
 		file.Close()
 		_, isUsage := errors.AsType[usage.Error](err)
-		if isUsage && !isArchive && facts.All() == 0 {
+		if isUsage && !isMeantAsArchive && facts.All() == 0 {
 			err = rows.ErrNoCapture // JSON, but no archive
 		}
 		return nil, err
@@ -137,14 +138,14 @@ var streamPrefixes = []string{
 // temporary file.
 func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, error) {
 	in := bufio.NewReader(r)
-	start, err := in.Peek(len(packed.Magic))
+	start, err := in.Peek(len(packed.Magic)) // all prefixes fit in it
 	if len(start) == 0 && errors.Is(err, io.EOF) {
 		return nil, errEmpty
 	}
 	if len(start) == 0 {
 		return nil, err
 	}
-	if !beginsWithAny(start, streamPrefixes) {
+	if !beginsWithAny(start, streamPrefixes) { // do not copy a stream that may never end
 		return nil, rows.ErrNoCapture
 	}
 	file, err := bundle.Temporary()
@@ -161,7 +162,7 @@ func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, er
 	}
 	c, err := rows.OpenFrom(path, file)
 	if err == nil {
-		return c, nil
+		return c, nil // the capture owns the file
 	}
 	defer file.Close()
 	if errors.Is(err, rows.ErrNoCapture) {

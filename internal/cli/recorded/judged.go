@@ -65,7 +65,7 @@ func JudgeRow(row *rows.Row) (lint.Report, error) {
 	})
 	r.run = row.RunIndex()
 	err := r.close(context.Background()) // reads the whole run
-	report := r.linter.Report()
+	report := r.linter.Report()          // for its other members: its findings are about the run
 	report.Findings = findings
 	r.linter.Sort(report.Findings)
 	return report, err
@@ -182,6 +182,8 @@ func (r *captureChecker) close(ctx context.Context) error {
 	if len(r.earlier) == 0 {
 		return nil
 	}
+	// A finding may be about a frame that was read before the frame that showed it. Its offset was not
+	// kept then, so the frames are read again.
 	err := r.frames.Restart().Each(func(place rows.FramePlace, f wire.Frame) error {
 		spot := conv.Spot{Conn: CombineConn(place.RunIndex, f.Conn), Seq: f.Seq}
 		for _, finding := range r.earlier[spot] {

@@ -14,7 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// AddMcpcCommand writes the mcpc command that sends the same request.
+// AddMcpcCommand writes the mcpc command that sends the same request. It returns a ScriptError for an
+// exchange that is no request of a client, and if the recording does not name the server.
 func AddMcpcCommand(s *traffic.Script, g Request) error {
 	if err := g.CheckClientRequest(); err != nil {
 		return err
@@ -53,7 +54,8 @@ func AddMcpcCommand(s *traffic.Script, g Request) error {
 // "" if the capture does not contain them.
 func ServerName(c *rows.Capture, row *rows.Row) string {
 	for _, opening := range c.Rows() {
-		if !mcp.IsOpening(opening.Method) || opening.Channel != exchange.ChannelOK || opening.RunID() != row.RunID() {
+		isOpening := mcp.IsOpening(opening.Method) && opening.Channel == exchange.ChannelOK
+		if !isOpening || opening.RunID() != row.RunID() {
 			continue
 		}
 		if x, err := opening.Exchange(); err == nil && x != nil {
@@ -62,7 +64,7 @@ func ServerName(c *rows.Capture, row *rows.Row) string {
 			}
 		}
 	}
-	if x, err := row.Exchange(); err == nil && x != nil {
+	if x, err := row.Exchange(); err == nil && x != nil { // stateless results name the server too
 		return ServerNameOf(x.Response.Raw)
 	}
 	return ""

@@ -49,8 +49,8 @@ func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 	if word == "last" {
 		return openLast(f)
 	}
-	if number := runNumber().FindStringSubmatch(word); number != nil {
-		return openRun(f, number)
+	if match := runNumber().FindStringSubmatch(word); match != nil {
+		return openRun(f, match)
 	}
 	path, number := splitNumber(word)
 	r.name = cmdutil.ShownFile(path)
@@ -87,7 +87,8 @@ func OpenIndexed(f *cmdutil.Factory, path string) (*rows.Capture, error) {
 	})
 }
 
-// openWith opens a recording, a capture with the given function.
+// openWith opens a recording of any format. It opens a capture in a regular file with open, copies a
+// stream or a pipe to a temporary file first, and returns errEmpty for an empty file.
 func openWith(f *cmdutil.Factory, path string, open func(string) (*rows.Capture, error)) (*rows.Capture, error) {
 	if path == Stdin {
 		return openStream(f, path, f.In)
@@ -104,12 +105,13 @@ func openWith(f *cmdutil.Factory, path string, open func(string) (*rows.Capture,
 		debug.SetGCPercent(50) // the rows stay in memory until the command ends
 	}
 	c, err := open(path)
-	mayGrow := strings.ToLower(filepath.Ext(path)) == ".jsonl" // a recorder may still write its first line
-	info, statErr := os.Stat(path)
-	isEmpty := statErr == nil && info.Size() == 0
-	if err == nil && isEmpty && !mayGrow {
-		c.Close()
-		return nil, errEmpty
+	if err == nil {
+		mayGrow := strings.ToLower(filepath.Ext(path)) == ".jsonl" // a recorder may still write its first line
+		info, statErr := os.Stat(path)
+		if statErr == nil && info.Size() == 0 && !mayGrow {
+			c.Close()
+			return nil, errEmpty
+		}
 	}
 	if !errors.Is(err, rows.ErrNoCapture) {
 		return c, err
@@ -211,7 +213,7 @@ func (r Recording) rowByNumber() (*rows.Row, wire.Outcome) {
 	if i := slices.IndexFunc(all, func(row *rows.Row) bool { return row.Number() == r.number }); i >= 0 {
 		return all[i], wire.Outcome{}
 	}
-	if len(all) == 0 || isIndex {
+	if len(all) == 0 || isIndex { // Row counts from 1, and has the failure for an empty capture
 		r.number = ""
 		r.index = index
 		return r.Row()
@@ -242,6 +244,7 @@ func Pick(f *cmdutil.Factory, word string) (*rows.Capture, *rows.Row, wire.Outco
 	return r.Capture, row, out
 }
 
+// nothingRecorded returns the usage failure of a command that needs a recording.
 func nothingRecorded() wire.Outcome {
 	return usage.Outcome(usage.New("nothing is recorded", "commands record their traffic, unless --no-record is given"))
 }
@@ -253,7 +256,7 @@ func pickLast(f *cmdutil.Factory) (*rows.Capture, *rows.Row, wire.Outcome) {
 	var newest *rows.Capture
 	out := NewestFirst(f, func(c *rows.Capture, written time.Time) (more bool) {
 		if last != nil && last.IsFinal() && written.Before(last.EndTime()) {
-			return false
+			return false // this capture and those after it have nothing later
 		}
 		if row := c.Main(); row != nil && row.LaterThan(last) {
 			last = row
@@ -283,9 +286,10 @@ func openLast(f *cmdutil.Factory) (Recording, wire.Outcome) {
 	return openFoundRun(runs[len(runs)-1])
 }
 
-// openRun opens the run with a number; the second number, if any, selects an exchange.
-func openRun(f *cmdutil.Factory, number []string) (r Recording, out wire.Outcome) {
-	run, _ := strconv.Atoi(number[1])
+// openRun opens the run that match names, which is a match of runNumber: the whole text, the number
+// of the run, and the position of an exchange or "".
+func openRun(f *cmdutil.Factory, match []string) (r Recording, out wire.Outcome) {
+	run, _ := strconv.Atoi(match[1])
 	if run == 0 {
 		return r, usage.Outcome(usage.New("run numbers start at 1", wire.Run("log")+" lists them"))
 	}
@@ -302,10 +306,11 @@ func openRun(f *cmdutil.Factory, number []string) (r Recording, out wire.Outcome
 		return r, usage.LocalIO("reading the recordings", err)
 	}
 	r, out = openFoundRun(found)
-	r.index, _ = strconv.Atoi(number[2])
+	r.index, _ = strconv.Atoi(match[2]) // 0 for ""
 	return r, out
 }
 
+// openFoundRun opens the recording of a run in the ring. No exchange is selected.
 func openFoundRun(run capture.Run) (Recording, wire.Outcome) {
 	c, err := rows.OpenIndexed(run.Path, "")
 	if err != nil {
@@ -314,7 +319,8 @@ func openFoundRun(run capture.Run) (Recording, wire.Outcome) {
 	return Recording{Capture: c, name: fmt.Sprintf("run %d", run.Number)}, wire.Outcome{}
 }
 
-// Unreadable returns the outcome of a command that cannot read a capture.
+// Unreadable returns the outcome of a command that cannot read a recording: a usage failure if the
+// file is none or is damaged, otherwise a failure of the file system.
 func Unreadable(path string, err error) wire.Outcome {
 	path = cmdutil.ShownFile(path)
 	if usageErr, ok := errors.AsType[usage.Error](err); ok {

@@ -104,6 +104,7 @@ func AddCurl(s *traffic.Script, g Request) error {
 	if head.Field("Mcp-Session-Id") == "" {
 		return s.Curl(post, "") // independent of earlier requests
 	}
+	// The recorded session has ended: the script opens one of its own first.
 	opening := post
 	initialized := post
 	opening.Fields = host.WithoutFields(head.Fields, "Mcp-Session-Id", "Mcp-Protocol-Version")
@@ -133,25 +134,26 @@ func (g Request) addSSEConversation(s *traffic.Script, head *wire.HTTPHead) erro
 		return err
 	}
 	post := traffic.HTTPRequest{Method: head.Method, URL: stream.URL, Fields: head.Fields}
-	send := func(body []byte, printed bool) error {
+	const printed = true // the response of a handshake is only awaited
+	send := func(body []byte, isPrinted bool) error {
 		post.Body = body
 		if err := s.CurlEndpoint(post); err != nil {
 			return err
 		}
 		if m := wire.ParseMessage(body); m.ID != nil {
-			s.AwaitResponse(m.ID, printed)
+			s.AwaitResponse(m.ID, isPrinted)
 		}
 		return nil
 	}
 	if !mcp.IsOpening(g.Row.Method) {
-		err = errors.Join(send(g.initialize(), false),
-			send(wire.ComposeNotification("notifications/initialized", nil), false))
+		err = errors.Join(send(g.initialize(), !printed),
+			send(wire.ComposeNotification("notifications/initialized", nil), !printed))
 	}
-	return errors.Join(err, send(g.Exchange.Request.Raw, true))
+	return errors.Join(err, send(g.Exchange.Request.Raw, printed))
 }
 
-// opening returns the request that opened the conversation, and its channel; nil if it was not
-// recorded.
+// opening returns the request that opened the conversation, and its channel. It prefers a handshake
+// that succeeded, and otherwise returns the last one. raw is nil if none was recorded.
 func (g Request) opening() (raw []byte, channel string) {
 	for _, row := range g.Capture.Rows() {
 		if row.Method != "initialize" || row.RunID() != g.Row.RunID() {
@@ -175,10 +177,9 @@ func (g Request) initialize() []byte {
 		return raw
 	}
 	revision := g.Row.Revision
-	for _, known := range client.Revisions() {
-		if revision == "" && !client.Stateless(known) {
-			revision = known
-		}
+	if revision == "" { // not recorded: the newest with a handshake
+		newest := slices.IndexFunc(client.Revisions(), func(known string) bool { return !client.Stateless(known) })
+		revision = client.Revisions()[newest]
 	}
 	params := jsonraw.With(nil, "protocolVersion", jsonraw.Quote(revision))
 	params = jsonraw.With(params, "capabilities", json.RawMessage("{}"))
@@ -248,6 +249,7 @@ func (g Request) Address() string {
 	if _, link, ok := strings.Cut(target, ", "); ok && IsAddress(link) {
 		target = link // of a session, "name, URL"
 	}
+	// For a proxy, target is not the URL to which the client sent the request: head has that.
 	head := g.head()
 	isOwnAddress := IsAddress(target) && (head == nil || g.Row.By == capture.ByCommand)
 	if !g.isForLaterRunFile() && (target == connect.DemoEndpoint || isOwnAddress) {
@@ -279,10 +281,10 @@ func (g Request) Params() json.RawMessage {
 }
 
 // ParamsWithoutMeta returns the params of a request without the members of _meta that each client
-// sets itself.
+// sets itself. It returns nil if nothing else is left.
 func ParamsWithoutMeta(m *wire.Message) json.RawMessage {
 	members, err := m.ParamMembers()
-	if err != nil {
+	if err != nil { // params that are no object are sent as they were
 		return m.Params
 	}
 	meta, hasMeta := members.Get("_meta")

@@ -95,12 +95,12 @@ func LineOf(r *rows.Row) Line {
 		out.Exit = &r.Exit
 	}
 	if c := r.Cancel; c != nil {
-		out.Cancelled = &cancelOut{c.Side(), c.Why, c.After.Seconds(), c.IsLate}
+		out.Cancelled = &cancelOut{By: c.Side(), Why: c.Why, After: c.After.Seconds(), Late: c.IsLate}
 	}
 	if r.SameAs != nil {
 		out.SameAs = r.SameAs.Number()
 	}
-	if r.Within != nil && r.IsGuess {
+	if r.Within != nil && r.IsGuess { // which exchange it belongs to is only guessed
 		out.Guess = []string{r.Within.Number()}
 	} else if r.Within != nil {
 		out.Parent = r.Within.Number()

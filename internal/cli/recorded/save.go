@@ -64,7 +64,9 @@ func NewCallSaver(path string, expectResult bool) (*CallSaver, error) {
 	if i := slices.IndexFunc(found, func(p saved.Problem) bool { return !p.Mild }); i >= 0 {
 		return nil, usageError(found[i].Text)
 	}
-	if _, err := yaml.Appended(text, "steps", saved.Step{Verb: saved.List, Subject: "tools"}.JSON()); err != nil {
+	// Any step shows before the call whether one can be appended.
+	sample := saved.Step{Verb: saved.List, Subject: "tools"}
+	if _, err := yaml.Appended(text, "steps", sample.JSON()); err != nil {
 		return nil, usageError("a step can be added only at the end: " + err.Error())
 	}
 	return s, nil
@@ -141,12 +143,12 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Re
 	if s == nil {
 		return nil
 	}
-	if !slices.Contains(ExpectableKinds, out.Kind) || out.Reached == wire.Unsent {
-		if out.Reached == wire.Unsent {
-			f.Note("not saved: the call was not sent")
-		} else {
-			f.Note("not saved: the call got no response")
-		}
+	if out.Reached == wire.Unsent {
+		f.Note("not saved: the call was not sent")
+		return nil
+	}
+	if !slices.Contains(ExpectableKinds, out.Kind) {
+		f.Note("not saved: the call got no response")
 		return nil
 	}
 	secrets := &ExportSaver{fileText: string(s.text)}
@@ -230,9 +232,9 @@ func namesLocalFile(command []string) bool {
 	return slices.ContainsFunc(command, func(word string) bool { return !filepath.IsAbs(word) && cmdutil.IsFile(word) })
 }
 
-// answersToSave returns the answers to server requests for the file: the flags and, for a new file,
-// what the user typed into forms. Missing is a note if the file will not contain the user's
-// answers.
+// answersToSave returns the answers to server requests for the file: the flags and what the user
+// typed into forms. If the file cannot have what the user typed, it returns the flags only, and
+// missing is a note about that; otherwise missing is "".
 func (s *CallSaver) answersToSave(c *connect.Conn) (flags host.Answers, missing string) {
 	flags = ownAnswers(c)
 	typed := takeTypedForms(c)
@@ -240,7 +242,7 @@ func (s *CallSaver) answersToSave(c *connect.Conn) (flags host.Answers, missing 
 	for _, content := range typed {
 		shown, _ := c.Env.Secrets.Bytes(content)
 		flags.Answers = append(slices.Clip(flags.Answers), string(shown))
-		canSaveForms = canSaveForms && content != nil
+		canSaveForms = canSaveForms && content != nil // nil: the user refused this form
 	}
 	var f saved.File
 	setAnswers(flags, &f, (&ExportSaver{}).variable)
@@ -260,8 +262,9 @@ func takeTypedForms(c *connect.Conn) (typed []json.RawMessage) {
 	return typed
 }
 
-// widenLastStep returns the file with its last step expecting what this result and the expected one
-// have in common. It returns nil if the last step is a different call.
+// widenLastStep returns the text of the file with its last step expecting what this result and the
+// expected one have in common. It returns nil if the last step is a different call or expects no
+// result, and if the text cannot be changed: the call is then a step of its own.
 func (s *CallSaver) widenLastStep(step saved.Step) []byte {
 	last := len(s.file.Steps) - 1
 	if s.text == nil || last < 0 || step.Expect.Result == nil {
@@ -269,9 +272,9 @@ func (s *CallSaver) widenLastStep(step saved.Step) []byte {
 	}
 	previous := s.file.Steps[last]
 	expected := previous.Expect
-	isSameCall := previous.Verb == step.Verb && previous.Subject == step.Subject && previous.Loose == step.Loose &&
-		bytes.Equal(jsonraw.Compact(previous.Args), jsonraw.Compact(step.Args))
-	if !isSameCall || expected.Kind != step.Expect.Kind || expected.Result == nil {
+	isSameTool := previous.Verb == step.Verb && previous.Subject == step.Subject && previous.Loose == step.Loose
+	hasSameArgs := bytes.Equal(jsonraw.Compact(previous.Args), jsonraw.Compact(step.Args))
+	if !isSameTool || !hasSameArgs || expected.Kind != step.Expect.Kind || expected.Result == nil {
 		return nil
 	}
 	doc, err := yaml.Parse(s.text)
@@ -311,26 +314,28 @@ func (s *CallSaver) newText(
 	return yaml.Write(f.JSON())
 }
 
-// setAnswers stores answers in a file of saved calls. Variable returns the variable for a secret.
+// setAnswers stores answers in a file of saved calls. variable returns the variable for a secret.
 func setAnswers(flags host.Answers, f *saved.File, variable func(string) string) {
 	var items []json.RawMessage
 	for _, text := range flags.Answers {
-		item := jsonraw.Quote(saved.LiteralText(text, variable))
-		if raw := json.RawMessage(text); jsonraw.Valid(raw) == nil && raw[0] == '{' {
-			item = saved.Literal(raw, variable)
-		} else if list, err := jsonraw.Array(raw); err == nil {
-			for _, one := range list {
-				items = append(items, saved.Literal(one, variable))
+		raw := json.RawMessage(text)
+		if list, err := jsonraw.Array(raw); err == nil { // several answers in one value
+			for _, item := range list {
+				items = append(items, saved.Literal(item, variable))
 			}
-			continue
+		} else if jsonraw.Valid(raw) == nil && raw[0] == '{' {
+			items = append(items, saved.Literal(raw, variable))
+		} else { // FIELD=VALUE or @FILE
+			items = append(items, jsonraw.Quote(saved.LiteralText(text, variable)))
 		}
-		items = append(items, item)
 	}
-	f.Answer = arguments.AsList(items)
-	if len(items) == 1 {
-		f.Answer = items[0]
-	} else if items == nil {
+	switch len(items) {
+	case 0:
 		f.Answer = nil
+	case 1:
+		f.Answer = items[0]
+	default:
+		f.Answer = arguments.AsList(items)
 	}
 	text := func(s string) string { return saved.LiteralText(s, variable) }
 	f.Answering = saved.Answering{
@@ -362,7 +367,7 @@ func expectedResult(f *cmdutil.Factory, result json.RawMessage) json.RawMessage 
 	for _, name := range []string{"_meta", "resultType"} {
 		result = jsonraw.Without(result, name)
 	}
-	return intersect(result, hidden)
+	return intersect(result, hidden) // where they differ, result has a secret
 }
 
 // intersect returns what two values have in common; saved.Any replaces different values.

@@ -38,14 +38,17 @@ type ExportSaver struct {
 	fileText string
 }
 
+// A hiddenText is the placeholder of a secret, the environment variable that replaces it, and where
+// the secret was.
 type hiddenText struct{ Shown, Variable, Where string }
 
 // variable returns the variable of a hidden text in a message.
 func (s *ExportSaver) variable(shown string) string { return s.variableIn(traffic.InBody)(shown) }
 
-// variableIn returns a function that returns the variable of a hidden text in a place, such as
-// traffic.InURL.
-func (s *ExportSaver) variableIn(what string) func(string) string {
+// variableIn returns a function that returns the variable of a placeholder in a place, such as
+// traffic.InURL or the name of a header field. It makes a new variable for a placeholder that has
+// none, also if the same secret has one in another form, such as percent-encoded.
+func (s *ExportSaver) variableIn(place string) func(string) string {
 	return func(shown string) string {
 		otherForm := "" // the variable of the same secret in another form
 		for _, h := range s.Secrets {
@@ -56,15 +59,17 @@ func (s *ExportSaver) variableIn(what string) func(string) string {
 				otherForm = h.Variable
 			}
 		}
-		first, where := traffic.Variable(what)
-		if what == traffic.InBody {
+		first, where := traffic.Variable(place)
+		if place == traffic.InBody {
 			where = "the value in the message" // YAML encodes it
 		}
 		name := first
 		for n := 2; s.isTaken(name); n++ {
 			name = fmt.Sprintf("%s_%d", first, n)
 		}
-		s.Secrets = append(s.Secrets, hiddenText{shown, name, traffic.InOtherForm(where, otherForm)})
+		s.Secrets = append(s.Secrets, hiddenText{
+			Shown: shown, Variable: name, Where: traffic.InOtherForm(where, otherForm),
+		})
 		return name
 	}
 }
@@ -83,9 +88,9 @@ func (s *ExportSaver) Omit(why string) {
 	}
 }
 
-// Add appends an exchange as a step. isOneOfSeveral is set if the recording has more exchanges:
-// requests that only served others are then omitted, which are handshakes, and lists that a command
-// fetched to check a call.
+// Add appends an exchange as a step, or counts the reason for omitting it. isOneOfSeveral is set if
+// more exchanges are exported: lists that a command fetched to check a call are then omitted, and so
+// is an exchange that cannot be a step. A single exchange that cannot be a step is an error.
 func (s *ExportSaver) Add(g Request, isOneOfSeveral bool) error {
 	if g.IsBare() || rows.IsByServer(g.Row) {
 		s.Omit("without a client request")
@@ -93,7 +98,8 @@ func (s *ExportSaver) Add(g Request, isOneOfSeveral bool) error {
 	}
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	step, isFirstPage := stepOf(m.Method, g.Params())
-	if mcp.IsOpening(m.Method) && !(g.Row.IsMain && g.HadWord("raw")) {
+	isOfRaw := g.Row.IsMain && g.HadWord("raw") // the request that the user typed
+	if mcp.IsOpening(m.Method) && !isOfRaw {
 		s.Omit("handshake")
 		return nil
 	}
@@ -116,7 +122,7 @@ func (s *ExportSaver) Add(g Request, isOneOfSeveral bool) error {
 	}
 	flags := g.RecordedAnswers()
 	if isOneOfSeveral && kind == wire.InputRequired && !host.IsZero(flags) {
-		s.Omit("request repeated with input")
+		s.Omit("request repeated with input") // the last round becomes the step
 		return nil
 	}
 	if err := s.setServer(g); err != nil {
@@ -212,26 +218,30 @@ func (s *ExportSaver) setServer(g Request) error {
 // it was sent unchecked, or the check would reject it. A successful request of another client is
 // checked.
 func (g Request) isUnchecked(s saved.Step) bool {
-	failed := s.Expect.Kind == wire.ToolError || s.Expect.Kind == wire.RPCFailed
+	if g.HadWord("--no-validate") {
+		return s.Verb == saved.Call || s.Verb == saved.Prompt
+	}
+	hasFailed := s.Expect.Kind == wire.ToolError || s.Expect.Kind == wire.RPCFailed
 	switch s.Verb {
 	case saved.Call:
-		unchecked := g.Row.By == capture.ByCommand && !g.HadWord("run")
-		return g.HadWord("--no-validate") || !g.HadWord("call") && (unchecked || failed)
+		isChecked := g.HadWord("call") // call rejects invalid arguments
+		isOfOtherCommand := g.Row.By == capture.ByCommand && !g.HadWord("run")
+		return !isChecked && (isOfOtherCommand || hasFailed)
 	case saved.Prompt:
-		return g.HadWord("--no-validate") || failed
+		return hasFailed
 	}
 	return false
 }
 
 // ExpectableKind returns the outcome of the request. It returns false if a step cannot expect that
-// outcome. The outcome of a command that judges results may differ from the outcome of its last
-// request.
+// outcome. The channel of the row may be the outcome of a command that judges results; then the
+// response decides.
 func (g Request) ExpectableKind() (kind wire.Kind, ok bool) {
 	kind = wire.Kind(g.Row.Channel)
-	response := wire.ParseMessage(g.Exchange.Response.Raw)
 	if slices.Contains(ExpectableKinds, kind) {
 		return kind, true
 	}
+	response := wire.ParseMessage(g.Exchange.Response.Raw)
 	if response.Error != nil {
 		return wire.RPCFailed, true
 	}

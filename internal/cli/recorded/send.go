@@ -47,8 +47,8 @@ func RequestIn(f *cmdutil.Factory, c *rows.Capture, row *rows.Row, word string) 
 	return Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, wire.Outcome{}
 }
 
-// Send sends a recorded request. It asks before it calls a destructive tool, as every command does.
-// It does not check the arguments.
+// Send sends a recorded request. It asks before it calls a destructive tool, as every command does,
+// unless yes is set. It does not check the arguments, but the result.
 func Send(ctx context.Context, c *connect.Conn, call client.Call, yes bool) wire.Outcome {
 	if call.Method != "tools/call" {
 		return c.Do(ctx, call)
@@ -60,7 +60,8 @@ func Send(ctx context.Context, c *connect.Conn, call client.Call, yes bool) wire
 	if tool == nil {
 		var out wire.Outcome
 		tool, out = c.Define(ctx, name)
-		if !out.OK() && out.Kind != wire.InvalidArguments {
+		isUnlisted := out.Kind == wire.InvalidArguments // the request is sent all the same
+		if !out.OK() && !isUnlisted {
 			return out.WithPart(wire.BeforeOperation)
 		}
 	}

@@ -50,7 +50,7 @@ func (a *ServerChoice) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome 
 			return usage.Outcome(usage.New("no server command is recorded there",
 				wire.Run(a.Verb+" "+shellwords.Quote(a.Word)+" --to TARGET")))
 		}
-		if g.Row.Target == connect.DemoEndpoint {
+		if g.Row.Target == connect.DemoEndpoint { // it runs inside mcpc, without a process
 			f.Server = connect.DemoEndpoint
 			f.ServerGiven = true
 			a.Argv = nil
