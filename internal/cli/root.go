@@ -49,10 +49,10 @@ func commandGroups() []cmdutil.Group {
 		return cmdutil.Group{Head: head, Commands: commands}
 	}
 	command := cmdutil.Command
+	old := cmdutil.OldName
 	return []cmdutil.Group{
 		group("Talk to a server",
 			command("init", session.NewInit, asks|alone),
-			command("info", catalog.NewInfo, asks|inShell|alone),
 			command("list", catalog.NewList, asks|inShell|alone),
 			command("describe", catalog.NewDescribe, asks|inShell),
 			command("call", call.NewCall, asks|inShell),
@@ -67,7 +67,6 @@ func commandGroups() []cmdutil.Group {
 		),
 		group("Many servers and calls",
 			command("servers", session.NewServers, local),
-			command("trust", session.NewTrust, local),
 			command("grep", catalog.NewGrep, local),
 			command("batch", batch.NewBatch, asks),
 			command("run", run.NewRun, local),
@@ -78,10 +77,7 @@ func commandGroups() []cmdutil.Group {
 		group("Recorded traffic",
 			command("log", traffic.NewLog, local|inShell),
 			command("show", traffic.NewShow, local|inShell),
-			command("stats", traffic.NewStats, local|inShell),
 			command("export", traffic.NewExport, local|inShell),
-			command("import", traffic.NewImport, local|inShell),
-			command("resend", traffic.NewResend, local),
 			command("replay", replay.NewReplay, local),
 			command("tap", proxy.NewTap, local|starts),
 			command("proxy", proxy.NewProxy, local),
@@ -90,7 +86,6 @@ func commandGroups() []cmdutil.Group {
 		),
 		group("Authentication",
 			command("login", auth.NewLogin, asks),
-			command("logout", auth.NewLogout, asks),
 			command("auth", auth.NewAuth, asks),
 		),
 		group("Test servers",
@@ -103,12 +98,20 @@ func commandGroups() []cmdutil.Group {
 		group("mcpc",
 			command("explain", help.NewExplain, inShell),
 			command("sessions", session.NewSessions, local),
-			command("close", session.NewClose, local),
-			command("state", session.NewState, 0),
 			command("completion", help.NewCompletion, whole),
 			command("man", help.NewMan, whole),
-			command("version", help.NewVersion, inShell),
 			command("hold", session.NewSupervisor, 0),
+		),
+		group("", // help lists none of these
+			old("info", "describe", catalog.NewInfo, asks|inShell|alone),
+			old("stats", "log --stats", traffic.NewStats, local|inShell),
+			old("import", "export FILE.har --as jsonl", traffic.NewImport, local|inShell),
+			old("resend", "replay NUMBER --print", replay.NewResend, local),
+			old("trust", "servers trust", session.NewTrust, local),
+			old("logout", "auth logout", auth.NewLogout, asks),
+			old("close", "sessions close", session.NewClose, local),
+			old("state", "sessions repair", session.NewState, 0),
+			old("version", "--version", help.NewVersion, inShell),
 		),
 	}
 }
@@ -162,6 +165,7 @@ traffic. "demo" is a built-in server to try it with.`,
 	root.SetOut(f.Stdout())
 	root.SetErr(f.Stderr())
 	f.AddGlobals(root.PersistentFlags())
+	f.AddHelpAll(root.PersistentFlags())
 	root.Flags().Bool("version", false, "the same as mcpc version")
 	_ = root.Flags().MarkHidden("version")
 	root.SetHelpFunc(func(cmd *cobra.Command, p1 []string) { help.Help(f, cmd, p1) })
@@ -169,7 +173,9 @@ traffic. "demo" is a built-in server to try it with.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return meant.UnknownFlag(f, cmd, err) })
 	for _, c := range f.Commands() {
 		if among == nil || slices.Contains(among, c.Name) {
-			root.AddCommand(c.Make(f))
+			made := c.Make(f)
+			made.Hidden = made.Hidden || c.NewName != ""
+			root.AddCommand(made)
 		}
 	}
 	if among == nil {

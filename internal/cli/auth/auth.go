@@ -31,7 +31,7 @@ import (
 func NewAuth(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth [COMMAND]",
-		Short: "list stored tokens, or explain how a server's login works",
+		Short: "list and delete stored tokens, or explain a server's login",
 		Long: `List the stored tokens: server, issuer, scopes and expiry. The tokens
 themselves are never shown.`,
 		Example: `  mcpc auth
@@ -61,7 +61,7 @@ login.`,
 			}
 			return explainAuth(cmd.Context(), f)
 		},
-	}, newImport(f), newExport(f))
+	}, NewLogout(f), newImport(f), newExport(f))
 	return cmd
 }
 

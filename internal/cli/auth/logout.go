@@ -26,7 +26,7 @@ type logoutOptions struct{ all, local bool }
 // revokeTime limits the time to revoke all tokens.
 const revokeTime = 10 * time.Second
 
-// NewLogout returns the command logout.
+// NewLogout returns the command auth logout.
 func NewLogout(f *cmdutil.Factory) *cobra.Command {
 	var o logoutOptions
 	cmd := &cobra.Command{
@@ -40,9 +40,9 @@ and every client, registered or given.
 
 The default TARGET is the server that rejected the last command, as for mcpc
 login, else that of the session, else the only one with a token.`,
-		Example: `  mcpc logout https://mcp.example/mcp
-  mcpc logout https://mcp.example/mcp --local
-  mcpc logout --all`,
+		Example: `  mcpc auth logout https://mcp.example/mcp
+  mcpc auth logout https://mcp.example/mcp --local
+  mcpc auth logout --all`,
 		ValidArgsFunction: f.CompleteTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {

@@ -36,18 +36,27 @@ type describeOptions struct {
 func NewDescribe(f *cmdutil.Factory) *cobra.Command {
 	appInfo := false
 	cmd := &cobra.Command{
-		Use:   "describe [tool|prompt|resource|template|skill] NAME [-- COMMAND...]",
-		Short: "show one tool, prompt, resource, template or skill in full",
-		Long: `Show a tool's description, arguments and output, and an example call that works
-when pasted (VALUE stands for a value to fill in); or a prompt, a resource or a
-template by its URI, or a skill's entry. Without a kind, NAME is a tool or, if
-it is a URI, a resource or template. --json prints the definition unchanged.
+		Use:   "describe [[tool|prompt|resource|template|skill] NAME] [-- COMMAND...]",
+		Short: "show the server, or one tool, prompt, resource, template or skill",
+		Long: `Show the server, or with a NAME one thing that it offers.
+
+Without a NAME: the server's name, version and website, the negotiated revision
+and why, its capabilities and extensions with their settings, and its
+instructions. Nothing is stored. A session is queried in its own revision,
+unless --protocol is given. --json prints the result of server/discover or
+initialize unchanged.
+
+Of a tool: its description, arguments and output, and an example call that works
+when pasted (VALUE stands for a value to fill in). NAME may also be a prompt, the
+URI of a resource or a template, or a skill. Without a kind, NAME is a tool or,
+if it is a URI, a resource or template. --json prints the definition unchanged.
 
 If a tool has a UI resource (MCP Apps), mcpc reads the resource and shows its
 declarations and the resulting Content-Security-Policy; it never opens the
 resource. --app-info prints that as one line of JSON; for a tool without such a
 resource the exit code is 1.`,
-		Example: `  mcpc -s demo describe get-sum
+		Example: `  mcpc -s demo describe
+  mcpc -s demo describe get-sum
   mcpc -s demo describe prompt args-prompt
   mcpc -s demo describe demo://resource/static/image/logo.png
   mcpc -s demo describe get-sum --jq .inputSchema
@@ -57,6 +66,9 @@ resource the exit code is 1.`,
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if err := meant.CheckMisplaced(f, "describe", own, argv); err != nil {
 				return err
+			}
+			if len(own) == 0 && !appInfo {
+				return runInfo(cmd.Context(), f, argv)
 			}
 			o, err := parseDescribeArgs(own)
 			if err != nil {

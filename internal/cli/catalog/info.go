@@ -20,19 +20,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewInfo returns the command `mcpc info`.
+// NewInfo returns the command info, the old name of describe without a name.
 func NewInfo(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info [URL] [-- COMMAND...]",
 		Short: "show a server's name, capabilities and negotiated revision",
-		Long: `Connect to a server as init does, without storing anything, and print its name,
-version and website, the negotiated revision and why, its capabilities and
-extensions with their settings, and its instructions. A session is queried in
-its own revision, unless --protocol is given. --json prints the result of
-server/discover or initialize unchanged.`,
-		Example: `  mcpc -s demo info
-  mcpc -s demo info --protocol ` + client.Revisions()[1] + `
-  mcpc -s demo info --jq .capabilities`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			argv, err := meant.OnlyURL(f, cmd, args)
 			if err != nil {

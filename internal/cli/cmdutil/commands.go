@@ -16,11 +16,19 @@ type CommandMaker struct {
 	Name   string
 	Make   func(*Factory) *cobra.Command
 	Traits Trait
+	// NewName is "" for a command that help lists. Otherwise Name is an old name, which works as before and
+	// is not listed, and NewName is the command line that replaces it.
+	NewName string
 }
 
 // Command returns a CommandMaker.
 func Command(name string, make func(*Factory) *cobra.Command, traits Trait) CommandMaker {
-	return CommandMaker{name, make, traits}
+	return CommandMaker{Name: name, Make: make, Traits: traits}
+}
+
+// OldName returns a CommandMaker for a name that newName replaced.
+func OldName(name, newName string, make func(*Factory) *cobra.Command, traits Trait) CommandMaker {
+	return CommandMaker{Name: name, Make: make, Traits: traits, NewName: newName}
 }
 
 // A Trait is a set of properties of a command, as bits.
@@ -59,7 +67,7 @@ func (f *Factory) CommandHasTrait(name string, t Trait) bool {
 }
 
 // CommandsHint is the hint if the first word is not a command.
-var CommandsHint = wire.Run("--help") + " shows the commands"
+var CommandsHint = wire.Run("help all") + " lists the commands"
 
 // CommandHint returns the path of cmd, followed by suffix, as a hint.
 func CommandHint(cmd *cobra.Command, suffix string) wire.Hint {

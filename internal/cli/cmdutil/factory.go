@@ -29,7 +29,9 @@ type Factory struct {
 	// JSON, Wire, Jq, Output, Explain, RedactFile and maxChars are the flags of these names.
 	JSON, Wire, Explain    bool
 	Jq, Output, RedactFile string
-	maxChars               int
+	// AsksCompleteHelp is set by --help-all.
+	AsksCompleteHelp bool
+	maxChars         int
 	limitFlags
 	// Commit and Date are "" unless the release script built the program.
 	Commit, Date string

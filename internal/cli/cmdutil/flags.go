@@ -125,6 +125,27 @@ func (g *Factory) AddGlobals(f *pflag.FlagSet) {
 	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
 }
 
+// AddHelpAll declares --help-all, which cobra then treats as --help. The flag is hidden, as --help is
+// in the lists of flags.
+func (f *Factory) AddHelpAll(flags *pflag.FlagSet) {
+	flag := flags.VarPF((*helpAllFlag)(f), "help-all", "", "show the complete help")
+	flag.NoOptDefVal = "true"
+	flag.Hidden = true
+}
+
+// A helpAllFlag is the value of --help-all.
+type helpAllFlag Factory
+
+// Set asks for the complete help, and returns pflag.ErrHelp, which ends the parsing of the flags.
+func (f *helpAllFlag) Set(string) error {
+	f.AsksCompleteHelp = true
+	return pflag.ErrHelp
+}
+
+func (*helpAllFlag) String() string { return "" }
+
+func (*helpAllFlag) Type() string { return "bool" }
+
 // AddIndex declares --index on a command that names a tool.
 func (f *Factory) AddIndex(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Index, "index", 0, "if several tools have the same name: call number N of them, from 1")
@@ -194,7 +215,7 @@ func SetFlagsFromEnvironment(cmd *cobra.Command, getenv func(string) string) err
 		name := host.EnvName(f.Name)
 		value := getenv(name)
 		// Package target reads MCPC_SERVER itself: it treats the variable unlike the flag.
-		if f.Changed || value == "" || f.Name == "help" || f.Name == "server" {
+		if f.Changed || value == "" || f.Name == "help" || f.Name == "help-all" || f.Name == "server" {
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {

@@ -4,7 +4,9 @@ package faulty
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -178,7 +180,7 @@ func Read(f *cmdutil.Factory, word string) ([]*proxy.Rule, error) {
 		return proxy.ParseRules("--fault", word, f.Now())
 	}
 	text, _, err := f.Input("@" + word) // - is standard input
-	if err != nil && (word == "" || strings.ContainsAny(word, " \n")) {
+	if word == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil, usage.New(fmt.Sprintf("%q is neither a file nor a rule", word),
 			"--fault 'when method:tools/call do delay 2s'")
 	}

@@ -22,7 +22,8 @@ func NewHelp(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "show what a command does, or a topic",
-		Example: `  mcpc help call
+		Example: `  mcpc help all
+  mcpc help call
   mcpc help exit-codes
   mcpc help tasks wait`,
 		DisableFlagsInUseLine: true,
@@ -53,7 +54,7 @@ func NewHelp(f *cmdutil.Factory) *cobra.Command {
 					wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1)+" %s"),
 					args[len(args)-1],
 					cmdutil.CommandNames(about),
-					wire.Run("--help")+" shows the commands and topics",
+					wire.Run("help all")+" lists the commands and topics",
 				),
 			)
 		},

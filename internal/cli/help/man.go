@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewMan returns the command `mcpc man DIR`. The pages have the text of --help. cobra's generator
+// NewMan returns the command `mcpc man DIR`. The pages have the text of --help-all. cobra's generator
 // is not used: it converts the text to Markdown first, which breaks tables.
 func NewMan(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
@@ -80,9 +80,11 @@ func ManPage(f *cmdutil.Factory, c *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s %s \"\" \"mcpc\" \"mcpc manual\"\n", strings.ToUpper(ManName(c)), section(c))
 	fmt.Fprintf(&b, ".nh\n.ad l\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.in 0\n", Roff(ManName(c)), Roff(c.Short))
-	text := TopicText(c, term.Style{})
-	if !IsTopic(c) {
-		text = HelpText(f, c, false)
+	text := ""
+	if IsTopic(c) {
+		text = TopicText(f, c, term.Style{})
+	} else {
+		text = HelpText(f, c)
 	}
 	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
 		head, rest, _ := strings.Cut(block, "\n")

@@ -18,9 +18,12 @@ import (
 var topicTexts embed.FS
 
 // NewTopics returns the help topics, as for `mcpc help exit-codes`. A topic is a command that
-// cannot be run. Its Long is the text of the topic.
+// cannot be run. Its Long is the text of the topic; all and flags have none, because TopicText lists
+// the commands and flags.
 func NewTopics() (topics []*cobra.Command) {
 	for _, t := range [][2]string{
+		{"all", "all commands and topics"},
+		{"flags", "the flags that every command has, and how to name a server"},
 		{"agents", "a short guide for programs that run mcpc"},
 		{"answering", "answering a server's requests: forms, pages, sampling, roots"},
 		{"arguments", "the arguments of a tool or a prompt"},
@@ -45,7 +48,13 @@ func TextOfTopic(name string) string {
 
 // TopicText returns the text that mcpc help TOPIC prints. For some topics it adds a table that it
 // makes from the program's own data.
-func TopicText(c *cobra.Command, st term.Style) string {
+func TopicText(f *cmdutil.Factory, c *cobra.Command, st term.Style) string {
+	switch c.Name() {
+	case "all":
+		return allText(f, c.Root())
+	case "flags":
+		return flagsText(c.Root())
+	}
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(c.Long, "\n") + "\n")
 	switch c.Name() {

@@ -55,7 +55,12 @@ func UnknownCommand(f *cmdutil.Factory, cmd *cobra.Command, args []string) error
 		}
 		return usage.New("a URL is not a command", hint)
 	}
-	hint := cmp.Or(wordsHint(f, cmd, args), cmdutil.CommandHint(cmd, " --help")+" shows the commands")
+	hint := wordsHint(f, cmd, args)
+	if hint == "" && cmd.HasParent() {
+		hint = cmdutil.CommandHint(cmd, " --help") + " shows the commands"
+	} else if hint == "" {
+		hint = cmdutil.CommandsHint
+	}
 	return usage.New(fmt.Sprintf("unknown command %q", args[0]), hint)
 }
 

@@ -5,18 +5,17 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/meant"
-	"mcpc/internal/cli/recorded"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/control"
 	"mcpc/internal/proxy"
 	"mcpc/internal/render/term"
-	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -25,13 +24,13 @@ import (
 func NewFault(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fault",
-		Short: "change a running command's fault rules, or report how a client reacted",
+		Short: "change a running command's fault rules",
 		Long: `Change the fault rules of a proxy, tap, mock or demo that runs with --control
-SOCKET, or report from a recording what a client did after each fault. mcpc help
-faults describes the rules.`,
+SOCKET. mcpc help faults describes the rules; mcpc log --faults reports from a
+recording what a client did after each fault.`,
 		Example: `  mcpc fault list --control faults.sock
   mcpc fault add 'when method:tools/call do delay 2s' --control faults.sock
-  mcpc fault report last`,
+  mcpc fault off --control faults.sock`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return meant.UnknownCommand(f, cmd, args)
@@ -162,62 +161,17 @@ func sendOrder(ctx context.Context, f *cmdutil.Factory, socket string, order con
 	}))
 }
 
+// newFaultReport returns the command fault report, the old name of log --faults.
 func newFaultReport(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
-		Use:   "report [CAPTURE]",
-		Short: "show what a client did after each fault of a recording",
-		Long: `Report what the client did after each fault in a recording. CAPTURE is the
-number of a run, "last", a file, or - for stdin. The exit code is 1 if the
-client repeated a call that may have been executed, of a tool without
-readOnlyHint or idempotentHint, or if it waited for more than a minute for a
-response that never came.`,
-		Example: `  mcpc fault report last
-  mcpc fault report last --json
-  mcpc fault report last --jq '.faults[] | select(.bad)'`,
+		Use:    "report [CAPTURE]",
+		Short:  "show what a client did after each fault of a recording",
+		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return rejectArguments(args[1:])
 			}
-			return reportFaults(cmd.Context(), f, append(args, "last")[0])
+			return faulty.ReportRecording(cmd.Context(), f, strings.Join(args, ""))
 		},
 	}
-}
-
-// reportFaults prints what the client did after each fault of a recording.
-func reportFaults(ctx context.Context, f *cmdutil.Factory, word string) error {
-	c, out := recorded.Open(f, word)
-	if !out.OK() {
-		return cmdutil.Exit(out)
-	}
-	defer c.Close()
-	recorded.WarnDamage(f, c.Capture)
-	verdicts, err := judgeFaults(c.Capture.EachFrame)
-	if err != nil {
-		return cmdutil.Exit(usage.LocalIO("reading the recording", err))
-	}
-	document := f.Secrets.Text(string(faulty.Document(0, nil, verdicts)))
-	answer := cmdutil.Document([]byte(document), func(w io.Writer, st term.Style) error {
-		faulty.WriteVerdicts(w, verdicts, func(text string) string { return st.Line(f.Secrets.Text(text)) })
-		return nil
-	})
-	return cmdutil.Show(ctx, f, faulty.Outcome(verdicts), answer)
-}
-
-// judgeFaults returns the verdicts on the faults of all runs of a recording, sorted by time. eachFrame
-// calls its argument with each frame and the index of its run.
-func judgeFaults(eachFrame func(handle func(run int, f wire.Frame) error) error) ([]proxy.Verdict, error) {
-	judges := map[int]*proxy.Judge{} // by run
-	err := eachFrame(func(run int, f wire.Frame) error {
-		if judges[run] == nil {
-			judges[run] = &proxy.Judge{}
-		}
-		judges[run].Add(f)
-		return nil
-	})
-	var verdicts []proxy.Verdict
-	for _, judge := range judges {
-		verdicts = append(verdicts, judge.Verdicts()...)
-	}
-	sliceutil.Sort(verdicts, func(a, b proxy.Verdict) int { return a.Time.Compare(b.Time) })
-	return verdicts, err
 }

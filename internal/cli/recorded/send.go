@@ -2,6 +2,7 @@ package recorded
 
 import (
 	"context"
+	"encoding/json"
 
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
@@ -12,8 +13,18 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
+	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
+
+// OneWordHint returns the hint for a command that takes one exchange and was given args. A file and a
+// number have to be one word: FILE#NUMBER.
+func OneWordHint(verb string, args []string) wire.Hint {
+	if len(args) == 2 && NamesFile(args[0]) && IsNumber(args[1]) {
+		return wire.Run(verb + " " + shellwords.Quote(args[0]+"#"+args[1]))
+	}
+	return wire.Run("log") + " lists them"
+}
 
 // RequestOf returns the request that an argument names.
 func RequestOf(f *cmdutil.Factory, word string) (Request, wire.Outcome) {
@@ -47,6 +58,46 @@ func RequestIn(f *cmdutil.Factory, c *rows.Capture, row *rows.Row, word string) 
 	return Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, wire.Outcome{}
 }
 
+// definitionOf returns the definition of a tool; nil if the server has no tool of that name.
+func definitionOf(ctx context.Context, c *connect.Conn, name string) (*connect.Definition, wire.Outcome) {
+	if tool := c.Remembered(name); tool != nil {
+		return tool, wire.Outcome{}
+	}
+	tool, out := c.Define(ctx, name)
+	isUnlisted := out.Kind == wire.InvalidArguments // the request is sent all the same
+	if !out.OK() && !isUnlisted {
+		return nil, out.WithPart(wire.BeforeOperation)
+	}
+	return tool, wire.Outcome{}
+}
+
+// ParseArguments parses the words NAME=VALUE that change the arguments of a recorded tools/call with
+// these params.
+func ParseArguments(f *cmdutil.Factory, params json.RawMessage, words []string) (arguments.Given, error) {
+	members, _ := jsonraw.Object(params)
+	recorded, _ := members.Get("arguments")
+	const flat = false
+	return arguments.Parse(&f.Env, words, string(jsonraw.OrEmpty(recorded)), flat)
+}
+
+// WithArguments returns the params of a tools/call with the given arguments, in the types of the tool's
+// inputSchema. Values that do not fit are strings: the arguments are not checked.
+func WithArguments(
+	ctx context.Context, c *connect.Conn, params json.RawMessage, given arguments.Given,
+) (json.RawMessage, wire.Outcome) {
+	members, _ := jsonraw.Object(params)
+	tool, out := definitionOf(ctx, c, members.Text("name"))
+	if !out.OK() {
+		return nil, out
+	}
+	var schema *validate.Schema
+	if tool != nil {
+		schema = tool.Input.Types(tool.InputSchema)
+	}
+	const lenient = true
+	return jsonraw.With(params, "arguments", given.Read(schema, lenient).Arguments), wire.Outcome{}
+}
+
 // Send sends a recorded request. It asks before it calls a destructive tool, as every command does,
 // unless yes is set. It does not check the arguments, but the result.
 func Send(ctx context.Context, c *connect.Conn, call client.Call, yes bool) wire.Outcome {
@@ -56,14 +107,9 @@ func Send(ctx context.Context, c *connect.Conn, call client.Call, yes bool) wire
 	params, _ := jsonraw.Object(call.Params)
 	given, _ := params.Get("arguments")
 	name := params.Text("name")
-	tool := c.Remembered(name)
-	if tool == nil {
-		var out wire.Outcome
-		tool, out = c.Define(ctx, name)
-		isUnlisted := out.Kind == wire.InvalidArguments // the request is sent all the same
-		if !out.OK() && !isUnlisted {
-			return out.WithPart(wire.BeforeOperation)
-		}
+	tool, out := definitionOf(ctx, c, name)
+	if !out.OK() {
+		return out
 	}
 	request := toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: yes}
 	if out := toolcall.Confirmed(ctx, c, tool, request); !out.OK() {
@@ -72,7 +118,7 @@ func Send(ctx context.Context, c *connect.Conn, call client.Call, yes bool) wire
 	if tool != nil {
 		call.Schema = tool.InputSchema
 	}
-	out := c.Do(ctx, call)
+	out = c.Do(ctx, call)
 	if out.OK() && tool != nil {
 		return toolcall.JudgeResult(ctx, c, tool, out)
 	}

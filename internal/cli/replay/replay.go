@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
@@ -27,13 +28,16 @@ type options struct {
 	filterWords []string // of the filter
 	only        []string
 	yes         bool
-	match       matchOptions
-	pace        string
-	update      string
-	learn       int
-	writeMatch  string // of --write-match
-	reports     reports
-	faults      faulty.Options
+	// printed is set if one request is sent, and its response printed instead of compared.
+	printed    bool
+	edit       bool
+	match      matchOptions
+	pace       string
+	update     string
+	learn      int
+	writeMatch string // of --write-match
+	reports    reports
+	faults     faulty.Options
 	// parallel is the number of concurrent requests.
 	parallel int
 }
@@ -61,7 +65,7 @@ func NewReplay(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "replay CAPTURE [FILTER...] --to TARGET | -- COMMAND...",
-		Short: "send recorded requests again, and compare the answers",
+		Short: "send recorded requests again, and compare or print the responses",
 		Long: `Send the requests of a recording again, to the server in --to, and compare the
 responses with the recorded ones. CAPTURE is a file, FILE#3, - for stdin, the
 number of a run, 42.3, or "last"; a FILTER (mcpc help filters) selects
@@ -88,10 +92,16 @@ A file of matchers (--match-file), or --ignore, names the values that may
 differ; the last line counts the accepted differences. --learn N replays N times
 and proposes matchers for the values that differed between these runs.
 
+--print sends the request of one exchange (NUMBER, last, or FILE#NUMBER) and
+prints the response instead of comparing it. NAME=VALUE words after the number
+change the arguments of a tool, and --edit opens the params in an editor. The
+new exchange is recorded with the number of the old one.
+
 Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
 4, 7, 8, 9: the server could not be reached or failed.`,
 		Example: `  mcpc call get-sum a=1 b=2 -s demo --record smoke.jsonl
   mcpc replay smoke.jsonl --to demo
+  mcpc replay last a=5 --print --to demo
   mcpc replay smoke.jsonl --to demo --ignore '.content[0].text'
   mcpc replay smoke.jsonl --to demo --learn 2 --write-match demo.mcpc-match.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -100,6 +110,13 @@ Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
 			if len(args) == 0 {
 				return usage.New("replay takes a recording: a file, the number of a run, or last",
 					wire.Run("log")+" lists recordings")
+			}
+			if err := rejectFlagsOfOther(cmd, o.printed || o.edit); err != nil {
+				return err
+			}
+			if o.printed || o.edit {
+				o.Verb = "replay --print"
+				return runResend(cmd.Context(), f, o, args)
 			}
 			o.Verb = "replay"
 			o.Word = args[0]
@@ -117,8 +134,8 @@ Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
 // declare adds the flags to cmd.
 func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.To, "to", "", "`target` to send them to; -s does the same")
-	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
+	o.declareServer(flags)
+	flags.BoolVar(&o.printed, "print", false, "send one request, and print the response instead of comparing it")
 	flags.StringSliceVar(&o.only, "only", nil, "send these `methods` only")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "also send requests that may change something")
 	flags.StringVar(&o.match.level, "match", "strict", "how to compare `values`: strict, or exact for the bytes")
@@ -141,9 +158,49 @@ func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 	flags.StringVar(&o.reports.sarif, "sarif", "", "write a SARIF report to a `file`, - for stdout")
 	flags.StringVar(&o.reports.markdown, "markdown", "", "write a Markdown report to a `file`, - for stdout")
 	o.faults.AddFlags(flags)
+	o.declarePrinted(f, flags)
 	_ = cmd.RegisterFlagCompletionFunc("to", f.CompleteServer)
 	cmdutil.CompleteFlags(cmd,
 		map[string][]string{"match": {"strict", "exact"}, "compare": {"result", "schema", "status"}, "pace": paces})
+}
+
+// declareServer adds the flags that choose the server.
+func (o *options) declareServer(flags *pflag.FlagSet) {
+	flags.StringVar(&o.To, "to", "", "`target` to send them to; -s does the same")
+	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
+}
+
+// declarePrinted adds the flags of a request whose response is printed.
+func (o *options) declarePrinted(f *cmdutil.Factory, flags *pflag.FlagSet) {
+	flags.BoolVar(&o.edit, "edit", false, "edit the params in $VISUAL or $EDITOR first, and print the response")
+	f.AddMaxChars(flags)
+	f.AddFresh(flags)
+	f.AddAnswering(flags)
+}
+
+// rejectFlagsOfOther returns a usage error for a flag that only compares responses if one is printed, and
+// for a flag that only applies to a printed response if responses are compared.
+func rejectFlagsOfOther(cmd *cobra.Command, isPrinted bool) error {
+	forBoth := []string{"to", "allow-exec", "yes"}
+	forPrinted := []string{"print", "edit", "max-chars", "fresh"}
+	for _, flag := range cmdutil.AnsweringFlags(cmd) {
+		forPrinted = append(forPrinted, flag.Name)
+	}
+	var bad error
+	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+		isWrong := slices.Contains(forPrinted, flag.Name) != isPrinted
+		if !flag.Changed || !isWrong || slices.Contains(forBoth, flag.Name) || bad != nil {
+			return
+		}
+		if isPrinted {
+			bad = usage.New("--"+flag.Name+" is for comparing responses, and --print compares none",
+				"leave out --"+wire.Hint(flag.Name))
+		} else {
+			bad = usage.New("--"+flag.Name+" needs --print: replay compares the response otherwise",
+				wire.Run("replay NUMBER --print --"+flag.Name))
+		}
+	})
+	return bad
 }
 
 // validate returns an error for flags with invalid or contradictory values.

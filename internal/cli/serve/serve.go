@@ -35,7 +35,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "serve [NAME=]SERVER... | --all",
-		Short: "serve several servers to an agent as one",
+		Short: "bridge a host to one or more servers, over stdio or HTTP",
 		Long: `Serve the tools, prompts and resources of several servers as one MCP server,
 over stdio or HTTP, in every revision on both sides. A SERVER is named as with
 -s; --all takes the sessions and all configured servers that are trusted.

@@ -27,17 +27,17 @@ import (
 
 // NewServers returns the command servers.
 func NewServers(f *cmdutil.Factory) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "servers [NAME]",
-		Short: "list the servers in other programs' configurations",
+		Short: "list the servers in other programs' configurations, and approve them",
 		Long: `List the servers in the configurations of other programs: Claude Desktop, Claude
 Code, Cursor, Visual Studio Code, Windsurf, Cline, Codex, Gemini CLI, Zed,
 Goose, MCP Inspector, and the current project. -s NAME uses one with any
 command; if a name is in several files, use PROGRAM:NAME. With a NAME the whole
 entry is shown.
 
-No server is started or contacted. The values of variables and header fields are
-hidden (mcpc help targets).`,
+No server is started or contacted; mcpc list --all shows which of them answer.
+The values of variables and header fields are hidden (mcpc help targets).`,
 		Example: `  mcpc servers
   mcpc servers other
   mcpc servers --jq '.servers[] | select(.kind == "stdio") | .id'`,
@@ -49,6 +49,8 @@ hidden (mcpc help targets).`,
 			return runServers(cmd.Context(), f, strings.Join(args, ""))
 		},
 	}
+	cmd.AddCommand(NewTrust(f))
+	return cmd
 }
 
 // A serverRow is a configured server in the list of servers.

@@ -1,5 +1,4 @@
-// Package session has the commands about servers that mcpc knows by name: init, sessions, close, state, servers and
-// trust.
+// Package session has the commands about servers that mcpc knows by name: init, sessions and servers.
 package session
 
 import (
@@ -31,14 +30,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewSessions returns the command sessions with its subcommand.
+// NewSessions returns the command sessions with its subcommands.
 func NewSessions(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions [COMMAND]",
-		Short: "list sessions, or choose the current one",
+		Short: "list and close sessions, or choose the current one",
 		Long: `List the sessions; if init --keep left a server running, with its remaining
 time. A star marks the current session, which commands use if no server is
-given. Session ids are never shown.`,
+given. Session ids are not shown: mcpc init --explain shows one at a terminal.`,
 		Args: func(cmd *cobra.Command, args []string) error { return meant.UnknownCommand(f, cmd, args) },
 		Example: `  mcpc sessions
   mcpc sessions --json
@@ -47,7 +46,7 @@ given. Session ids are never shown.`,
 			return runSessions(cmd.Context(), f)
 		},
 	}
-	cmd.AddCommand(newSessionUse(f))
+	cmd.AddCommand(newSessionUse(f), NewClose(f), newRepair(f))
 	return cmd
 }
 
@@ -166,9 +165,9 @@ func NewClose(f *cmdutil.Factory) *cobra.Command {
 		Short: "close a session",
 		Long: `Close a session: delete it on the server and forget it. A server that init
 --keep left running is stopped. The default is the current session.`,
-		Example: `  mcpc close
-  mcpc close box
-  mcpc close --all`,
+		Example: `  mcpc sessions close
+  mcpc sessions close box
+  mcpc sessions close --all`,
 		ValidArgsFunction: f.CompleteSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || all && len(args) > 0 {

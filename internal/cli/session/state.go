@@ -16,33 +16,38 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewState returns the command state with its subcommand.
+// NewState returns the command state, the old name of sessions for its subcommand repair.
 func NewState(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state COMMAND",
 		Short: "repair stored state",
-		Example: `  mcpc state repair
-  mcpc state repair --state ./state
-  mcpc state repair --json`,
-		Args: func(cmd *cobra.Command, args []string) error { return meant.UnknownCommand(f, cmd, args) },
+		Args:  func(cmd *cobra.Command, args []string) error { return meant.UnknownCommand(f, cmd, args) },
 		RunE: func(*cobra.Command, []string) error {
-			return usage.New("state takes a command", wire.Run("state --help")+" shows the commands")
+			return usage.New("state takes a command", wire.Run("sessions repair")+" repairs stored state")
 		},
 	}
-	cmd.AddCommand(&cobra.Command{
+	cmd.AddCommand(newRepair(f))
+	return cmd
+}
+
+// newRepair returns the command sessions repair.
+func newRepair(f *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
 		Use:   "repair",
 		Short: "replace a damaged state file, and keep a backup",
-		Example: `  mcpc state repair
-  mcpc state repair --state ./state
-  mcpc state repair --json`,
+		Long: `Replace the files of the state directory that are damaged: sessions, approvals,
+tokens. The damaged file is kept beside the new one. Readable files are left as
+they are.`,
+		Example: `  mcpc sessions repair
+  mcpc sessions repair --state ./state
+  mcpc sessions repair --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := meant.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
 			return runRepair(cmd.Context(), f)
 		},
-	})
-	return cmd
+	}
 }
 
 // runRepair replaces damaged state and token files, and keeps backups. It leaves readable files as

@@ -34,7 +34,7 @@ type trustOptions struct {
 	yes, revoke, tools bool
 }
 
-// NewTrust returns the command trust.
+// NewTrust returns the command servers trust.
 func NewTrust(f *cmdutil.Factory) *cobra.Command {
 	var o trustOptions
 	cmd := &cobra.Command{
@@ -57,10 +57,10 @@ With several NAMEs mcpc asks about each server; if one NAME is unknown, it
 approves none. Without a NAME it lists what is trusted. --revoke withdraws
 approvals, and forgets the approved tools of a server (a NAME, a session, a
 URL): the next call approves their definitions again.`,
-		Example: `  mcpc trust other --yes
-  mcpc trust
-  mcpc trust demo --tools
-  mcpc trust other --revoke`,
+		Example: `  mcpc servers trust other --yes
+  mcpc servers trust
+  mcpc servers trust demo --tools
+  mcpc servers trust other --revoke`,
 		ValidArgsFunction: f.CompleteKnown,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args

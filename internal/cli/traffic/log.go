@@ -1,4 +1,4 @@
-// Package traffic has the commands for recorded traffic: log, show, stats, export and resend.
+// Package traffic has the commands for recorded traffic: log, show and export.
 package traffic
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
@@ -35,6 +37,8 @@ type logOptions struct {
 	lines          bool
 	follow         bool
 	prune          bool
+	stats          bool
+	faults         bool
 }
 
 // fewRows is the default number of rows at a terminal.
@@ -44,7 +48,7 @@ func NewLog(f *cmdutil.Factory) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "log [FILE] [FILTER...]",
-		Short: "list recorded exchanges",
+		Short: "list recorded exchanges, or count them",
 		Long: `List the recorded exchanges, the newest last: number, time, server, method,
 name, outcome, exit code, duration, bytes, notes, and tap or proxy if one of
 them recorded it. Terminals of less than 100 columns show no bytes, exit codes
@@ -53,29 +57,48 @@ JSON-RPC request, for example of a stream's GET, are listed too.
 
 Every command records its traffic, without secrets, in the state directory. FILE
 is another recording: a capture, a bundle or an HTTP archive (HAR); - is stdin.
-mcpc help filters describes FILTER.`,
+mcpc help filters describes FILTER.
+
+--stats counts the exchanges by request: number, failures, durations and sizes.
+OPEN counts requests without a response that did not fail; the column is shown
+only if there are any. P50, P95 and P99 are exact percentiles of the duration.
+SIZE is the size of the messages in both directions, and TOKENS an estimate at
+four bytes per token.
+
+--faults reports what the client did after each fault of fault rules (mcpc help
+faults) in the newest run with faults, in the run of a number, or in a FILE. The
+exit code is 1 if the client repeated a call that may have been executed, of a
+tool without readOnlyHint or idempotentHint, or if it waited for more than a
+minute for a response that never came.`,
 		Example: `  mcpc log
   mcpc log channel:tool_error 'dur:>500ms'
+  mcpc log --stats method:tools/call since:1d
   mcpc log --jsonl --jq .method
   mcpc export last --as jsonl | mcpc log -
   mcpc log --prune`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.rejectOtherFlags(cmd); err != nil {
+				return err
+			}
+			if o.faults {
+				return runFaults(cmd.Context(), f, o.file, args)
+			}
 			words := o.leadingFile(args)
 			var err error
 			o.filter, err = parseFilter(f, words, &recorded.RowFindings{Live: o.follow})
 			if err != nil {
 				return err
 			}
+			if o.stats {
+				return showStats(cmd.Context(), f, o)
+			}
 			if !cmd.Flags().Changed("count") && f.OutStyle.Terminal && !f.JSON && !o.lines && !namesOneRun(words) {
 				o.isDefaultCount = true
 				o.count = fewRows
 			}
-			changed := cmd.Flags().Changed
-			hasOther := len(args) > 0 || o.lines || o.follow || changed("count") || changed("sort") || changed("file")
 			switch {
-			case o.prune && hasOther:
-				return usage.New("--prune takes no filter and no other flag of log",
-					wire.Run("log --prune")+" deletes old recordings")
+			case o.prune && len(args) > 0:
+				return usage.New("--prune takes no filter", wire.Run("log --prune")+" deletes old recordings")
 			case o.count < 0:
 				return usage.New("--count must be 0 (all) or more", "")
 			case sortKeys[o.sort] == nil:
@@ -96,11 +119,48 @@ mcpc help filters describes FILTER.`,
 	flags.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal, or all of run:N)")
 	flags.StringVar(&o.sort, "sort", "time", "sort `key`: time, dur (duration) or size, largest last")
 	flags.StringVar(&o.file, "file", "", "read this recording, a `file` or - for stdin, instead of mcpc's own recordings")
+	flags.BoolVar(&o.stats, "stats", false, "count the exchanges by request, with durations and sizes")
+	flags.BoolVar(&o.faults, "faults", false, "report what the client did after each fault of fault rules")
 	flags.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
 	flags.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
 	flags.BoolVar(&o.prune, "prune", false, "only delete recordings beyond 2000 runs, 512 MiB, 30 days")
 	cmdutil.CompleteFlags(cmd, map[string][]string{"sort": {"time", "dur", "size"}})
 	return cmd
+}
+
+// rejectOtherFlags returns a usage error if --stats, --faults or --prune is given with a flag of log that
+// it does not use.
+func (o *logOptions) rejectOtherFlags(cmd *cobra.Command) error {
+	for _, mode := range []struct {
+		name   string
+		isSet  bool
+		allows []string
+	}{
+		{"stats", o.stats, []string{"file"}},
+		{"faults", o.faults, []string{"file"}},
+		{"prune", o.prune, nil},
+	} {
+		if !mode.isSet {
+			continue
+		}
+		for _, name := range []string{"count", "sort", "file", "jsonl", "follow", "stats", "faults", "prune"} {
+			if cmd.Flags().Changed(name) && name != mode.name && !slices.Contains(mode.allows, name) {
+				return usage.New("--"+mode.name+" and --"+name+" cannot be combined", "use only one of them")
+			}
+		}
+	}
+	return nil
+}
+
+// runFaults reports on the faults of the recording that --file or the only word names.
+func runFaults(ctx context.Context, f *cmdutil.Factory, file string, words []string) error {
+	if file != "" {
+		words = append(words, file)
+	}
+	if len(words) > 1 {
+		return usage.New("--faults takes one recording", wire.Run("log --faults last"))
+	}
+	return faulty.ReportRecording(ctx, f, strings.Join(words, ""))
 }
 
 // leadingFile removes a recording file from the front of the arguments, and returns the rest: the

@@ -15,7 +15,6 @@ import (
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/render/verdict"
-	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -46,7 +45,7 @@ broken in the exchange, as far as its recording shows; with --json as "check".`,
   mcpc show --json --jq .response.result`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage.New("show takes one number", oneWordHint("show", args))
+				return usage.New("show takes one number", recorded.OneWordHint("show", args))
 			}
 			if err := rejectServer(f); err != nil {
 				return err
@@ -60,15 +59,6 @@ broken in the exchange, as far as its recording shows; with --json as "check".`,
 	flags.BoolVar(&o.raw, "raw", false, "print the messages' raw bytes only")
 	flags.BoolVar(&o.headers, "headers", false, "show header fields without bodies")
 	return cmd
-}
-
-// oneWordHint returns the hint for a command that takes one exchange and was given args. A file and
-// a number have to be one word: FILE#NUMBER.
-func oneWordHint(verb string, args []string) wire.Hint {
-	if len(args) == 2 && recorded.NamesFile(args[0]) && recorded.IsNumber(args[1]) {
-		return wire.Run(verb + " " + shellwords.Quote(args[0]+"#"+args[1]))
-	}
-	return wire.Run("log") + " lists them"
 }
 
 // showRow shows the exchange that o.word names as a view, as JSON, as raw bytes, or, with --explain,

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"io"
 	"strings"
@@ -18,29 +19,18 @@ import (
 	"mcpc/internal/wire"
 )
 
+// NewStats returns the command stats, the old name of log --stats.
 func NewStats(f *cmdutil.Factory) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "stats [FILE] [FILTER...]",
 		Short: "count recorded exchanges, with durations and sizes",
-		Long: `Count the recorded exchanges by request: number, failures, durations and sizes.
-OPEN counts requests without a response that did not fail; the column is shown
-only if there are any. P50, P95 and P99 are exact percentiles of the duration.
-SIZE is the size of the messages in both directions, and TOKENS an estimate at
-four bytes per token.
-
-FILE is another recording, as in mcpc log; - is stdin. A filter selects
-exchanges: see mcpc help filters.`,
-		Example: `  mcpc stats
-  mcpc stats method:tools/call since:1d
-  mcpc stats --json
-  mcpc stats --jq '.groups[] | [.method, .name, .durationNs.p95]'`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o.filter, err = parseFilter(f, o.leadingFile(args), &recorded.RowFindings{})
 			if err != nil {
 				return err
 			}
-			return showStats(f, cmd, o)
+			return showStats(cmd.Context(), f, o)
 		},
 	}
 	cmd.Flags().StringVar(&o.file, "file", "",
@@ -48,11 +38,12 @@ exchanges: see mcpc help filters.`,
 	return cmd
 }
 
-func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
+// showStats shows the counts, durations and sizes of the exchanges that match, by request.
+func showStats(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	var stats rows.Stats
 	out := eachCapture(f, o.file, func(c *rows.Capture, _ time.Time) (more bool) {
 		newSelection(f, o.filter).each(c, func(r *rows.Row) { stats.Add(f.HideSecretsInRows([]*rows.Row{r})[0]) })
-		return cmd.Context().Err() == nil
+		return ctx.Err() == nil
 	})
 	if !out.OK() {
 		return cmdutil.Exit(out)
@@ -65,7 +56,7 @@ func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 			func(b rows.Bucket) traffic.HistogramBar { return traffic.HistogramBar(b) })
 		return traffic.Stats(w, st, sliceutil.Map(stats.Groups(), statsRow), statsRow(stats.All()), bars)
 	})
-	return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, document)
+	return cmdutil.Show(ctx, f, wire.Outcome{}, document)
 }
 
 // statsRow returns the row of a group for people.

@@ -1,4 +1,4 @@
-package traffic
+package replay
 
 import (
 	"context"
@@ -11,57 +11,43 @@ import (
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
-// resendOptions are the arguments of `mcpc resend`.
-type resendOptions struct {
-	recorded.ServerChoice
-	edit, yes bool
-}
-
+// NewResend returns the command resend, the old name of replay --print.
 func NewResend(f *cmdutil.Factory) *cobra.Command {
-	var o resendOptions
+	o := options{printed: true}
 	cmd := &cobra.Command{
-		Use:   "resend NUMBER|last|FILE#NUMBER [--to TARGET|--allow-exec|-- COMMAND...]",
+		Use:   "resend NUMBER|last|FILE#NUMBER [NAME=VALUE...] [--to TARGET|--allow-exec|-- COMMAND...]",
 		Short: "send a recorded request again",
-		Long: `Send a recorded request again, to the server in --to: a recording may come from
-someone else, so its server is not contacted by default. A recorded command is
-started only with --allow-exec. The request is sent over a new connection, with
-new header fields; only its params are reused.
-
-The new exchange is recorded with the number of the old one.`,
-		Example: `  mcpc resend last --to demo
-  mcpc resend 2 --to demo --json
-  EDITOR=true mcpc resend last --edit --to demo`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.Argv = cmdutil.SplitDash(cmd, args)
-			if len(args) != 1 {
-				return usage.New("resend takes the number of one exchange", oneWordHint("resend", args))
-			}
 			o.Verb = "resend"
-			o.Word = args[0]
-			if err := o.RejectTwoServers(f); err != nil {
-				return err
-			}
-			return runResend(cmd.Context(), f, o)
+			return runResend(cmd.Context(), f, o, args)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.To, "to", "", "`target` to send it to, as with -s")
-	flags.BoolVar(&o.edit, "edit", false, "edit the params in $VISUAL or $EDITOR first")
-	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
+	o.declareServer(flags)
 	flags.BoolVarP(&o.yes, "yes", "y", false, "call without asking for confirmation")
-	f.AddMaxChars(flags)
-	f.AddFresh(flags)
-	f.AddAnswering(flags)
+	o.declarePrinted(f, flags)
 	return cmd
 }
 
-// runResend finds the recorded request, selects the server, edits the params, and sends the
-// request.
-func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
+// runResend sends the recorded request that the first word names, with the arguments of the other words
+// and after the edit, and prints the response.
+func runResend(ctx context.Context, f *cmdutil.Factory, o options, words []string) error {
+	if len(words) == 0 {
+		return usage.New(o.Verb+" takes the number of one exchange", wire.Run("log")+" lists them")
+	}
+	o.Word = words[0]
+	if recorded.NamesFile(o.Word) && len(words) == 2 && recorded.IsNumber(words[1]) {
+		return usage.New(o.Verb+" takes the number of one exchange", recorded.OneWordHint(o.Verb, words))
+	}
+	if err := o.RejectTwoServers(f); err != nil {
+		return err
+	}
 	request, out := recorded.RequestOf(f, o.Word)
 	if out.OK() {
 		out = o.SelectServer(f, request)
@@ -73,8 +59,24 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
+	changes := words[1:]
+	var given arguments.Given
+	if len(changes) > 0 {
+		if request.Row.Method != "tools/call" {
+			return usage.New("only the arguments of a tools/call can be changed by NAME=VALUE, and "+o.Word+" is a "+
+				request.Row.Method, "--edit changes any params")
+		}
+		var err error
+		given, err = recorded.ParseArguments(f, params, changes)
+		if err != nil {
+			return err
+		}
+	}
 	f.Record.Resent = recorded.NameOf(request.Row)
 	c, out := f.Open(ctx, connect.Options{Argv: o.Argv, OneAnswer: true})
+	if out.OK() && len(changes) > 0 {
+		params, out = recorded.WithArguments(ctx, c, params, given)
+	}
 	if out.OK() {
 		out = recorded.Send(ctx, c, client.Call{Method: request.Row.Method, Params: params, Progress: true}, o.yes)
 	}
@@ -85,7 +87,7 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 func paramsToSend(
 	ctx context.Context,
 	f *cmdutil.Factory,
-	o resendOptions,
+	o options,
 	request recorded.Request,
 ) (json.RawMessage, wire.Outcome) {
 	params := request.Params()
