@@ -156,7 +156,7 @@ traffic. "demo" is a built-in server to try it with.`,
 				return usage.New("a server is named, and no command", "did you mean "+wire.RunOnServer("list")+"?")
 			}
 			if f.Verbose > 0 && len(f.Args) == 1 {
-				return usage.New("-v shows more of a command, and there is none", "did you mean "+wire.Run("version")+"?")
+				return usage.New("-v shows more of a command, and there is none", "did you mean "+wire.Run("--version")+"?")
 			}
 			return cmd.Help()
 		},
@@ -166,7 +166,7 @@ traffic. "demo" is a built-in server to try it with.`,
 	root.SetErr(f.Stderr())
 	f.AddGlobals(root.PersistentFlags())
 	f.AddHelpAll(root.PersistentFlags())
-	root.Flags().Bool("version", false, "the same as mcpc version")
+	root.Flags().Bool("version", false, "print the version and the supported protocol revisions")
 	_ = root.Flags().MarkHidden("version")
 	root.SetHelpFunc(func(cmd *cobra.Command, p1 []string) { help.Help(f, cmd, p1) })
 	root.SetUsageFunc(func(cmd *cobra.Command) error { help.Help(f, cmd, nil); return nil })
@@ -174,7 +174,10 @@ traffic. "demo" is a built-in server to try it with.`,
 	for _, c := range f.Commands() {
 		if among == nil || slices.Contains(among, c.Name) {
 			made := c.Make(f)
-			made.Hidden = made.Hidden || c.NewName != ""
+			if c.NewName != "" {
+				made.Hidden = true
+				made.Long = "The same as mcpc " + c.NewName + "."
+			}
 			root.AddCommand(made)
 		}
 	}
@@ -185,11 +188,18 @@ traffic. "demo" is a built-in server to try it with.`,
 	if among == nil && len(f.Args) > 0 && strings.HasPrefix(f.Args[0], cobra.ShellCompRequestCmd) {
 		help.AddCompletions(f, root)
 	}
-	for _, c := range help.AllOf(root) {
-		c.Flags().SortFlags = false // they are declared in the order in which help has them
-		c.DisableFlagsInUseLine = true
-	}
+	showFlagsAsDeclared(root)
 	return root
+}
+
+// showFlagsAsDeclared makes help show the flags of cmd and its subcommands in the order of their
+// declaration, and no [flags] in the usage.
+func showFlagsAsDeclared(cmd *cobra.Command) {
+	cmd.Flags().SortFlags = false
+	cmd.DisableFlagsInUseLine = true
+	for _, c := range cmd.Commands() {
+		showFlagsAsDeclared(c)
+	}
 }
 
 // prepare reads and checks the flags that all commands share, before the command runs.

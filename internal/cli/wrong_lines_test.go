@@ -83,7 +83,7 @@ var wrongLines = []struct{ line, hint string }{
 	{"https://mcp.example/mcp tools-call get-sum a=1", "mcpc -s https://mcp.example/mcp call get-sum a=1"},
 	{"call get-sum https://mcp.example/mcp a=1", "mcpc -s https://mcp.example/mcp call get-sum a=1"},
 	{"-s demo", "mcpc -s demo list"},
-	{"-v", "mcpc version"},
+	{"-v", "mcpc --version"},
 	{"'node server.mjs'", "mcpc list -- node server.mjs"},
 	{"run server.mjs", "mcpc list -- node server.mjs"},
 	{"list @scope/server /tmp", "mcpc list -- npx -y @scope/server /tmp"},

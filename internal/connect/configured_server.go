@@ -42,7 +42,7 @@ func (c *Conn) askConsent(ctx context.Context) wire.Outcome {
 		ServerName: s.ID(),
 		Phase:      "arguments",
 		Text:       fmt.Sprintf("server %q from %s %s", s.Name, c.Env.Tilde(s.File), what),
-		Hint:       wire.Run("trust "+shellwords.Quote(s.ID())) + " shows and approves it",
+		Hint:       wire.Run("servers trust "+shellwords.Quote(s.ID())) + " shows and approves it",
 	}
 	if s.Client.Name == target.CardClient.Name {
 		refused.Hint = "--yes approves it without asking"

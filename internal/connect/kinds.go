@@ -121,7 +121,7 @@ func (c *Conn) ExplainUnsupported(out wire.Outcome, capability string) wire.Outc
 		c.WarnUndeclared(out, capability)
 		return out
 	}
-	out.Hint = wire.RunOnServer("info") + " shows the server's capabilities"
+	out.Hint = wire.RunOnServer("describe") + " shows the server's capabilities"
 	if declared, known := c.Declares(capability); known && !declared {
 		out.Hint = "the server does not declare " + wire.Hint(capability) + "; " + out.Hint
 	}

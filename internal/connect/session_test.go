@@ -169,7 +169,7 @@ on initialize #2
 		t.Errorf("shown %q", shown)
 	}
 	_, out := c.Listed(t.Context(), connect.ResourceKind, nil)
-	const want = "the server does not declare resources; mcpc info shows the server's capabilities"
+	const want = "the server does not declare resources; mcpc describe shows the server's capabilities"
 	if out.Hint.String() != want {
 		t.Error(ended(out))
 	}

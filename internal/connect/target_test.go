@@ -167,7 +167,7 @@ func TestConfiguredServersNeedConsent(t *testing.T) {
 	}
 	t.Chdir(project)
 	const refused = "refused | server \"s\" from ~/.mcp.json is not trusted yet | " +
-		"(mcpc trust claude-code:s shows and approves it)"
+		"(mcpc servers trust claude-code:s shows and approves it)"
 	for _, c := range []struct {
 		name, server string
 		atTerminal   bool

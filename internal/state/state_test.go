@@ -175,7 +175,7 @@ func checkDamaged(t *testing.T, s *Store, err error) {
 	if !errors.As(err, &e) || e.Reason != Damaged || e.Path != s.dir.file(stateName) {
 		t.Fatalf("got %v", err)
 	}
-	if !strings.HasPrefix(e.Hint().String(), "mcpc state repair --state ") {
+	if !strings.HasPrefix(e.Hint().String(), "mcpc sessions repair --state ") {
 		t.Errorf("hint %q", e.Hint())
 	}
 	if all := fmt.Sprintf("%v %+v %#v", e, e, errors.Unwrap(e)); strings.Contains(all, canary) {
@@ -223,7 +223,7 @@ func TestNoHome(t *testing.T) {
 	writeState(t, s, "garbage")
 	_, err = s.Load()
 	var e *Error
-	if !errors.As(err, &e) || e.Hint().String() != "mcpc state repair" {
+	if !errors.As(err, &e) || e.Hint().String() != "mcpc sessions repair" {
 		t.Errorf("got %v", err)
 	}
 }

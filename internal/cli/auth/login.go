@@ -69,7 +69,7 @@ URL, and --grant device shows a code to enter there. Programs use --grant
 client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.
 
 The next login at the server uses the same grant, issuer, client, redirect URI
-and parameters again, until mcpc logout.`,
+and parameters again, until mcpc auth logout.`,
 		Example: `  mcpc login https://mcp.example/mcp
   mcpc login https://mcp.example/mcp --no-browser
   mcpc login https://mcp.example/mcp --grant device

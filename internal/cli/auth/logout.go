@@ -107,7 +107,7 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 		f.Note("no token is stored for " + where + "; " + command + " deletes the only stored token")
 	case isUnknown && c.Target.Source == target.FromDefault && len(after.Tokens) > 1:
 		f.Note("no server is given, no session is current, and there are several tokens (mcpc auth): " +
-			"mcpc logout TARGET deletes one, --all deletes all")
+			"mcpc auth logout TARGET deletes one, --all deletes all")
 	case isUnknown:
 		f.Note("no token is stored for " + where + " (mcpc auth lists the tokens)")
 	default:
@@ -189,7 +189,7 @@ func revokeOne(
 
 // logoutCommand returns the command that deletes a token.
 func logoutCommand(f *cmdutil.Factory, t auth.Token) string {
-	command := "mcpc logout " + shellwords.Quote(redact.RedactURL(t.Endpoint))
+	command := "mcpc auth logout " + shellwords.Quote(redact.RedactURL(t.Endpoint))
 	if t.Account != "" {
 		command += " --account " + shellwords.Quote(t.Account)
 	}

@@ -60,7 +60,7 @@ text; its mode is 0600. -o /dev/stdout writes into a pipe. Keys and assertions
 of the client stay here.
 
 Where the authorization server rotates refresh tokens only one machine can renew
-the token: mcpc logout --local deletes it here.`,
+the token: mcpc auth logout --local deletes it here.`,
 		Example: `  mcpc auth export https://mcp.example/mcp -o token.json
   mcpc auth export https://mcp.example/mcp --account work -o work.json --yes
   mcpc auth export -o token.json`,

@@ -70,7 +70,7 @@ func runTaskList(ctx context.Context, f *cmdutil.Factory) error {
 	offer := c.TaskOffer("optional") // as for a tool that may run as a task
 	hasNoTasks := offer.Why != "" && !offer.CanList && len(tasks.rows) == 0
 	if out.OK() && hasNoTasks {
-		out = c.Unsent("tasks/list", "", offer.Why, wire.RunOnServer("info")+" shows the server's capabilities")
+		out = c.Unsent("tasks/list", "", offer.Why, wire.RunOnServer("describe")+" shows the server's capabilities")
 	} else if out.OK() {
 		noteTasks(c, tasks)
 	}

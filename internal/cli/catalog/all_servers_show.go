@@ -162,7 +162,7 @@ func ReportFailures(
 			Kind:  wire.Refused,
 			Phase: "arguments",
 			Text:  "no known server is trusted yet",
-			Hint:  wire.Run("trust NAME") + " approves one",
+			Hint:  wire.Run("servers trust NAME") + " approves one",
 		}, false
 	}
 	var failed []string

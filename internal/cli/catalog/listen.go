@@ -210,7 +210,7 @@ func nothingOffered(c *connect.Conn, all bool) wire.Outcome {
 	o := wire.Outcome{
 		Kind: wire.InvalidArguments, ServerName: c.Where, Phase: "arguments",
 		Text: "the server supports none of the requested notifications",
-		Hint: wire.RunOnServer("info") + " shows the server's capabilities",
+		Hint: wire.RunOnServer("describe") + " shows the server's capabilities",
 	}
 	if all && c.Offers("resources", "subscribe") {
 		o.Text = "the server does not declare list-change notifications"

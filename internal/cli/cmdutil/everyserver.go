@@ -88,7 +88,7 @@ func (f *Factory) NoteSkipped(skipped []SkippedServer) {
 		}
 		text := "skipped because " + why + ": " + strings.Join(ids, ", ")
 		if why == NotTrusted {
-			text += " (mcpc trust NAME approves one)"
+			text += " (mcpc servers trust NAME approves one)"
 		}
 		f.Note(text)
 	}

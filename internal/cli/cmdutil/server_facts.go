@@ -60,7 +60,7 @@ func SessionText(c *connect.Conn) string {
 		return ", session " + redact.Redacted(id)
 	}
 	if client.Stateless(c.Revision()) {
-		return ", stateless"
+		return ", stateless (no session id)"
 	}
 	if c.Transport() == transport.Stdio {
 		return ""

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 
 	"mcpc/internal/client/process"
@@ -125,6 +126,13 @@ func (c *Console) EditText(ctx context.Context, text string) (string, error) {
 // HasEditor reports whether $VISUAL or $EDITOR is set.
 func (c *Console) HasEditor() bool { return len(c.editorWords()) > 0 }
 
+// editorWords returns the program and arguments of the editor, split as a shell splits them; nil without an
+// editor.
 func (c *Console) editorWords() []string {
-	return strings.Fields(cmp.Or(c.env.Getenv("VISUAL"), c.env.Getenv("EDITOR")))
+	line := cmp.Or(c.env.Getenv("VISUAL"), c.env.Getenv("EDITOR"))
+	words, err := shellwords.Split(line, c.env.Getenv)
+	if err != nil || runtime.GOOS == "windows" { // there a backslash is in paths, and quotes nothing
+		return strings.Fields(line)
+	}
+	return words
 }

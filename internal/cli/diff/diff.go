@@ -72,8 +72,8 @@ have the form that its reader expects), risky (a user should read it) or
 harmless. A server may accept more than before, but may not send more. The same
 input always produces the same report.
 
-The exit code is 1 if there are changes of the level in --fail-on or above that
---accept does not accept. If a server cannot be reached, the exit code names the
+The exit code is 1 if there are breaking changes that --accept does not accept;
+--fail-on risky fails for risky changes, too, and --fail-on any for all. If a server cannot be reached, the exit code names the
 reason (mcpc help exit-codes). mcpc compares only the parts that both sides
 have.
 

@@ -25,6 +25,10 @@ func ReportRecording(ctx context.Context, f *cmdutil.Factory, word string) error
 		if !out.OK() {
 			return cmdutil.Exit(out)
 		}
+		if run == "" {
+			f.Note("no recorded run has faults")
+			return nil
+		}
 		f.Note("the faults of run " + run)
 		word = run
 	}
@@ -46,9 +50,8 @@ func ReportRecording(ctx context.Context, f *cmdutil.Factory, word string) error
 	return cmdutil.Show(ctx, f, Outcome(verdicts), answer)
 }
 
-// newestWithFaults returns the number of the newest run with a fault, or "last" if no run has one.
+// newestWithFaults returns the number of the newest run with a fault; "" if no run has a fault.
 func newestWithFaults(f *cmdutil.Factory) (number string, out wire.Outcome) {
-	number = "last"
 	out = recorded.NewestFirst(f, func(c *rows.Capture, _ time.Time) (more bool) {
 		all := c.Rows()
 		hasFault := slices.ContainsFunc(all, func(r *rows.Row) bool { return r.Kinds.Has(wire.Fault) })

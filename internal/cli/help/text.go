@@ -138,6 +138,9 @@ func firstScreen(root *cobra.Command) string {
 	}
 	b.WriteString("\n" + howToName + `
 
+Every command takes --json (the result as JSON), --jq EXPR, -v, -vv and -vvv (its
+traffic: lines, bodies, headers and bytes), and --protocol REVISION.
+
 mcpc COMMAND --help shows one command. mcpc help all lists all commands and help
 topics, mcpc help flags the flags that every command has.
 `)

@@ -20,14 +20,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewVersion returns the command `mcpc version`.
+// NewVersion returns the command `mcpc --version`.
 func NewVersion(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version and the supported protocol revisions",
-		Example: `  mcpc version
-  mcpc version --json
-  mcpc version --jq .version`,
+		Example: `  mcpc --version
+  mcpc --version --json
+  mcpc --version --jq .version`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := meant.NoArguments(f, cmd, args); err != nil {
 				return err

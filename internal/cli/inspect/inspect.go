@@ -211,7 +211,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	if v.Status().File && allowsSending {
 		return usage.New(
 			"--allow resend and intercept are not for a bundle or an HTTP archive: it is never sent",
-			wire.Run("resend "+shellwords.Quote(o.file+"#1")+" --to TARGET")+" sends one request of it",
+			wire.Run("replay --print "+shellwords.Quote(o.file+"#1")+" --to TARGET")+" sends one request of it",
 		)
 	}
 	if o.argv != nil && o.filter == "" { // show only the traffic of this server

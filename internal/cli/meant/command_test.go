@@ -71,7 +71,7 @@ func TestUnknownCommands(t *testing.T) {
 		{"mcp.example.com", "", "did you mean mcpc -s https://mcp.example.com/mcp list?"},
 		{"app.test", "", shows},
 		{"node server.js", "", "did you mean mcpc list -- node server.js?"},
-		{"npx -y server info", "", "did you mean mcpc info -- npx -y server?"},
+		{"npx -y server info", "", "did you mean mcpc describe -- npx -y server?"},
 		{"npx -y server run", "", "did you mean mcpc list -- npx -y server run?"},
 		{"node x --token=abcdefgh12345678", "", "did you mean mcpc list -- node ...?"},
 		{"server.py --port 1", "", "did you mean mcpc list -- python3 server.py --port 1?"},

@@ -22,7 +22,7 @@ var CommandSynonyms = []CommandSynonym{
 	},
 	{
 		"discover, capabilities, caps, introspect, initialize, handshake, about, server-info, server-discover, get-info",
-		"did you mean `info {@}`?",
+		"did you mean `describe {@}`?",
 	},
 	{
 		"status, health, healthcheck, health-check, alive",
@@ -89,7 +89,7 @@ var CommandSynonyms = []CommandSynonym{
 	{"config, configs, configuration, settings, config list, config ls, configs ls, configs scan, clients, " +
 		"list-servers, servers list, servers ls, servers show, mcp list, server list", "did you mean `servers`?"},
 	{"config get, servers get, config show", "did you mean `servers {NAME}`?"},
-	{"approve, accept, pin", "did you mean `trust {NAME}`?"},
+	{"approve, accept, pin", "did you mean `servers trust {NAME}`?"},
 	{"search, find, lookup, query", "did you mean `grep {WORD}`?"},
 	{"new, scaffold, create", "mcpc makes no servers; `demo` is one to try"},
 
@@ -98,7 +98,7 @@ var CommandSynonyms = []CommandSynonym{
 		"signin, sign-in, log-in, authenticate, authorize, oauth, auth login, auth signin, auth URL, auth NAME",
 		"did you mean `login {}`?",
 	},
-	{"signout, sign-out, log-out, revoke, auth logout, auth revoke", "did you mean `logout {}`?"},
+	{"signout, sign-out, log-out, revoke, auth signout, auth revoke", "did you mean `auth logout {}`?"},
 	{"whoami, token, tokens, accounts, credentials, auth status, auth list, auth ls, auth show", "did you mean `auth`?"},
 	{"auth token, auth print", "did you mean `auth export -o token.json`?"},
 
@@ -120,7 +120,7 @@ var CommandSynonyms = []CommandSynonym{
 	{"inspector, dev, monitor, top, live, tui", "did you mean `inspect {}`?"},
 	{"ui, web, gui, dashboard, browser, browse, viewer, view", "did you mean `inspect --web {}`?"},
 	{"intercept, breakpoint", "did you mean `inspect --allow intercept`?"},
-	{"statistics, metrics, summary", "did you mean `stats {}`?"},
+	{"statistics, metrics, summary", "did you mean `log --stats {}`?"},
 	{"har", "did you mean `export {last} --as har`?"},
 	{"share, report, bug, bundle", "did you mean `export {last} --as bundle`?"},
 	{"playback", "did you mean `mock {last}`?"},
@@ -138,7 +138,7 @@ var CommandSynonyms = []CommandSynonym{
 	{"workflow, scenario, collection", "did you mean `run {FILE}`?"},
 	{
 		"latency, benchmark, perf, load, stress, loadtest, load-test",
-		"did you mean `bench {TARGET TOOL}`? `ping` measures one answer, `stats` what is recorded",
+		"did you mean `bench {TARGET TOOL}`? `ping` measures one answer, `log --stats` what is recorded",
 	},
 	{"mock-server, fake, stub, simulate", "did you mean `mock {last}`? `demo` is a server to try"},
 	{"snapshot, lock, freeze", "did you mean `diff --lock {}`?"},
@@ -162,11 +162,11 @@ var CommandSynonyms = []CommandSynonym{
 	{"save", "did you mean `call NAME --save FILE`?"},
 
 	// mcpc itself
-	{"upgrade, update, self-update", "`version` prints the version, and docs/install.md says how to get another"},
+	{"upgrade, update, self-update", "`--version` prints the version, and docs/install.md says how to get another"},
 	{"exit-code, exitcodes, codes", "did you mean `help exit-codes`?"},
 	{
 		"clear, clean, cleanup, reset, purge, prune",
-		"`log --prune` deletes old recordings, `close` ends a session, `logout` deletes a token",
+		"`log --prune` deletes old recordings, `close` ends a session, `auth logout` deletes a token",
 	},
 	{
 		"env, environment, variables, set, config set",
@@ -192,7 +192,7 @@ var FlagSynonyms = []FlagSynonym{
 	{"mcpc", "cli", "", "no flag is needed: `list -- COMMAND`, `call NAME -- COMMAND`"},
 	{"mcpc", "method", "", "did you mean `raw {METHOD}`?"},
 	{"mcpc", "tool, tool-name, tool-arg, call", "", "did you mean `call {NAME}`?"},
-	{"mcpc", "V", "", "did you mean `version`?"},
+	{"mcpc", "V", "", "did you mean `--version`?"},
 	{"mcpc", "d, data", "", "did you mean `raw METHOD PARAMS`? `call NAME` takes arguments as words"},
 
 	// the parts of a call

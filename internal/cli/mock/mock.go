@@ -71,7 +71,7 @@ the language.`,
   mcpc mock sums.jsonl --listen 127.0.0.1:3001 --fail-on-miss
   mcpc mock --script fault.txt --listen 127.0.0.1:3001
   mcpc list -- mcpc mock --script fault.txt --stdio
-  mcpc info -vv -- mcpc mock --script fault.txt --stdio`,
+  mcpc describe -vv -- mcpc mock --script fault.txt --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.stdio && cmd.Flags().Changed("listen") {
 				return usage.New("--stdio and --listen exclude each other", "")

@@ -3,6 +3,8 @@ package recorded
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
@@ -22,6 +24,10 @@ import (
 func OneWordHint(verb string, args []string) wire.Hint {
 	if len(args) == 2 && NamesFile(args[0]) && IsNumber(args[1]) {
 		return wire.Run(verb + " " + shellwords.Quote(args[0]+"#"+args[1]))
+	}
+	kinds := []string{"tool", "prompt", "resource", "template", "skill"}
+	if verb == "show" && slices.Contains(kinds, strings.TrimSuffix(args[0], "s")) {
+		return "did you mean " + wire.RunOnServer("describe "+strings.TrimSuffix(args[0], "s")+" "+shellwords.Quote(args[1])) + "?"
 	}
 	return wire.Run("log") + " lists them"
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -121,6 +122,10 @@ Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
 			o.Verb = "replay"
 			o.Word = args[0]
 			o.filterWords = args[1:]
+			if at := slices.IndexFunc(o.filterWords, isArgument); at >= 0 {
+				return usage.New(o.filterWords[at]+" is an argument, and replay compares what was recorded",
+					"--print sends the request with this argument, and prints the response")
+			}
 			if err := o.validate(f); err != nil {
 				return err
 			}
@@ -162,6 +167,16 @@ func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("to", f.CompleteServer)
 	cmdutil.CompleteFlags(cmd,
 		map[string][]string{"match": {"strict", "exact"}, "compare": {"result", "schema", "status"}, "pace": paces})
+}
+
+// isArgument reports whether a word is an argument of a tool, NAME=VALUE or NAME:=JSON, and not a filter.
+func isArgument(word string) bool {
+	name, _, found := strings.Cut(word, "=")
+	name = strings.TrimSuffix(name, ":")
+	isName := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.[]", r)
+	}
+	return found && name != "" && strings.IndexFunc(name, func(r rune) bool { return !isName(r) }) < 0
 }
 
 // declareServer adds the flags that choose the server.

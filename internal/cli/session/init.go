@@ -267,10 +267,14 @@ const maxInstructionLines = 4
 // writeSummary writes what was negotiated, for people.
 func writeSummary(c *connect.Conn, w io.Writer, st term.Style) error {
 	info := c.Info()
+	protocol := c.Revision() + cmdutil.SessionText(c)
+	if c.Memory().SessionID != "" {
+		protocol += "; mcpc sessions --ids shows the id"
+	}
 	rows := [][]string{
 		{"session", c.Saved.Name},
 		{"server", connect.ServerName(info.ServerInfo)},
-		{"protocol", c.Revision() + cmdutil.SessionText(c)},
+		{"protocol", protocol},
 		{"transport", cmdutil.TransportNames[c.Transport()]},
 		{"kept", cmdutil.KeepaliveText(c)},
 		{"capabilities", strings.Join(capabilities(info.Capabilities), ", ")},

@@ -32,26 +32,29 @@ import (
 
 // NewSessions returns the command sessions with its subcommands.
 func NewSessions(f *cmdutil.Factory) *cobra.Command {
+	showsIDs := false
 	cmd := &cobra.Command{
 		Use:   "sessions [COMMAND]",
 		Short: "list and close sessions, or choose the current one",
 		Long: `List the sessions; if init --keep left a server running, with its remaining
 time. A star marks the current session, which commands use if no server is
-given. Session ids are not shown: mcpc init --explain shows one at a terminal.`,
+given. A session id is a credential, so it is shown only with --ids; revisions
+without sessions have none.`,
 		Args: func(cmd *cobra.Command, args []string) error { return meant.UnknownCommand(f, cmd, args) },
 		Example: `  mcpc sessions
   mcpc sessions --json
   mcpc sessions use box`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runSessions(cmd.Context(), f)
+			return runSessions(cmd.Context(), f, showsIDs)
 		},
 	}
+	cmd.Flags().BoolVar(&showsIDs, "ids", false, "show the session ids, which are credentials")
 	cmd.AddCommand(newSessionUse(f), NewClose(f), newRepair(f))
 	return cmd
 }
 
-// runSessions lists the sessions.
-func runSessions(ctx context.Context, f *cmdutil.Factory) error {
+// runSessions lists the sessions, with their ids if showsIDs is set.
+func runSessions(ctx context.Context, f *cmdutil.Factory, showsIDs bool) error {
 	store, st, err := f.Env.LoadState()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
@@ -75,9 +78,15 @@ func runSessions(ctx context.Context, f *cmdutil.Factory) error {
 				rows[i] = append(rows[i], keptCell(s, held[s.Name]))
 			}
 		}
+		if showsIDs {
+			head = append(head, "MCP-SESSION-ID")
+			for i, s := range all {
+				rows[i] = append(rows[i], cmp.Or(string(s.SessionID), "-"))
+			}
+		}
 		return term.Table(w, style, head, rows)
 	}
-	raw := sessionsJSON(f, all, st.Current(), held)
+	raw := sessionsJSON(f, all, st.Current(), held, showsIDs)
 	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(raw, write))
 }
 
@@ -114,9 +123,10 @@ func serverText(s state.Session) string {
 	return redact.RedactURL(s.Endpoint)
 }
 
-// sessionsJSON returns the sessions for JSON output. It contains no secret.
+// sessionsJSON returns the sessions for JSON output. It contains no secret, except the session ids if showsIDs
+// is set.
 func sessionsJSON(
-	f *cmdutil.Factory, all []state.Session, current string, held map[string]*keepalive.Status,
+	f *cmdutil.Factory, all []state.Session, current string, held map[string]*keepalive.Status, showsIDs bool,
 ) json.RawMessage {
 	type row struct {
 		Name      string          `json:"name"`
@@ -129,6 +139,7 @@ func sessionsJSON(
 		Protocol  string          `json:"protocol"`
 		Server    json.RawMessage `json:"serverInfo,omitempty"`
 		OpenedAt  time.Time       `json:"openedAt"`
+		SessionID string          `json:"sessionId,omitempty"`
 		Held      *keptRow        `json:"held,omitempty"`
 	}
 	rows := []row{}
@@ -139,8 +150,13 @@ func sessionsJSON(
 			copied.Entry = ""
 			from = &copied
 		}
+		id := ""
+		if showsIDs {
+			id = string(s.SessionID)
+		}
 		rows = append(rows, row{
 			Name:      s.Name,
+			SessionID: id,
 			Current:   s.Name == current,
 			Endpoint:  f.Secrets.Text(redact.RedactURL(s.Endpoint)),
 			Command:   f.Secrets.Command(s.Command),

@@ -71,7 +71,7 @@ URL): the next call approves their definitions again.`,
 				return trustAll(cmd.Context(), f, o)
 			}
 			if o.revoke || o.yes {
-				return usage.New("trust needs a server's name", wire.Run("trust")+" lists trusted servers")
+				return usage.New("trust needs a server's name", wire.Run("servers trust")+" lists trusted servers")
 			}
 			return listTrusted(cmd.Context(), f)
 		},
@@ -229,7 +229,7 @@ func askApproval(ctx context.Context, f *cmdutil.Factory, what, question string,
 // trustTools shows how the approved tools of a server changed, asks, and approves them.
 func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 	if len(o.names) != 1 {
-		return usage.New("trust --tools takes one server", wire.Run("trust TARGET --tools"))
+		return usage.New("trust --tools takes one server", wire.Run("servers trust TARGET --tools"))
 	}
 	if err := f.SetServer(o.names[0], nil); err != nil {
 		return err

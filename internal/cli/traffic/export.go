@@ -16,7 +16,6 @@ import (
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/share"
 	"mcpc/internal/shellwords"
-	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -68,7 +67,8 @@ func formatOfFile(name string) string {
 
 const exportHelp = `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE, or -
 for stdin, is all exchanges in it. A FILTER (mcpc help filters) selects some of
-them; after a NUMBER it selects from all exchanges of that NUMBER's run.
+them: after a FILE of its exchanges, after a NUMBER of that NUMBER's run, and
+alone of everything that mcpc recorded.
 
   har        HTTP Archive 1.2, for the network panel of a browser
   curl       shell commands that send the same bytes; with a session they open
@@ -103,11 +103,12 @@ with 1 if there are any.`
 func NewExport(f *cmdutil.Factory) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
-		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...] | --check FILE",
+		Use:   "export [NUMBER | last | FILE[#NUMBER]] [FILTER...] | --check FILE",
 		Short: "export recorded exchanges: HAR, curl, a bundle, Markdown",
 		Long:  exportHelp,
 		Example: `  mcpc export last --as curl
   mcpc export 1 -o call.har
+  mcpc export since:1h -o hour.har
   mcpc -s demo call echo message=hi && mcpc export last --as mcpc-yaml
   mcpc export last --as markdown
   mcpc export last --as har | mcpc export --check -
@@ -122,10 +123,14 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 			if err := o.validate(f, args); err != nil {
 				return err
 			}
-			o.word = args[0]
-			o.hasFilter = len(args) > 1
-			o.bundle.Words = args[1:]
-			o.filter, err = parseFilter(f, args[1:], &recorded.RowFindings{})
+			words := args
+			if !isFilter(args[0]) {
+				o.word = args[0]
+				words = args[1:]
+			}
+			o.hasFilter = len(words) > 0
+			o.bundle.Words = words
+			o.filter, err = parseFilter(f, words, &recorded.RowFindings{})
 			if err != nil {
 				return err
 			}
@@ -165,26 +170,11 @@ func (o *exportOptions) validate(f *cmdutil.Factory, args []string) error {
 		return usage.New("--otlp sends the spans, and -o writes them", "use only one of them")
 	case o.bundle.IsSet() && o.format != "bundle":
 		return usage.New("--redact, --strict, --note and --yes are for bundles", "use --as bundle")
-	case len(args) > 0 && isFilter(args[0]):
-		return usage.New("a filter follows what is exported, and "+args[0]+" is a filter", o.filterHint(f, args))
 	case len(args) == 0:
-		return usage.New("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))
+		return usage.New("export takes a number that mcpc log shows, last, a file, or a filter such as since:1h",
+			wire.Run("export last --as "+o.format))
 	}
 	return nil
-}
-
-// filterHint returns the hint for arguments that are all filters. If the first one is run:N, the
-// hint exports run N.
-func (o *exportOptions) filterHint(f *cmdutil.Factory, args []string) wire.Hint {
-	words := " " + strings.Join(sliceutil.Map(args, shellwords.Quote), " ") + " --as " + o.format
-	if f.Output != "" {
-		words += " -o " + shellwords.Quote(f.Output)
-	}
-	if number, ok := strings.CutPrefix(args[0], "run:"); ok && recorded.IsNumber(number) {
-		return wire.Run("export " + number + words)
-	}
-	return wire.Run("export last"+words) + " selects from the newest run; in " +
-		wire.Run("inspect "+shellwords.Quote(args[0])) + " the key x exports from all"
 }
 
 // isFilter reports whether an argument begins with a field of the filter language, as method:, -is: or
@@ -233,6 +223,9 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 // with a filter, all that match. It leaves out exchanges that the format cannot hold. It is a usage
 // error if none is left. The caller closes the capture, unless the outcome is a failure.
 func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, wire.Outcome) {
+	if o.word == "" {
+		return selectFromAll(f, o)
+	}
 	c, row, out := recorded.Pick(f, o.word)
 	if !out.OK() {
 		return nil, nil, out
@@ -242,14 +235,7 @@ func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*row
 	if o.hasFilter || isWholeFile {
 		selected = lastMatching(c.Rows(), recorded.Matching(f, o.filter), 0) // 0: all
 	}
-	canHoldEmpty := o.format == "jsonl" || o.format == "markdown" || o.format == "bundle"
-	if !canHoldEmpty {
-		selected = share.WithMessages(selected)
-	}
-	isScript := o.format == "curl" || o.format == "mcpc"
-	if isScript && len(selected) > 1 { // a script sends requests, and cannot receive the server's
-		selected = slices.DeleteFunc(slices.Clone(selected), rows.IsByServer)
-	}
+	selected = o.exportable(selected)
 	if len(selected) > 0 {
 		return c, selected, wire.Outcome{}
 	}
@@ -260,6 +246,28 @@ func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*row
 	}
 	return nil, nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches",
 		wire.Run("log")+" lists recorded exchanges"))
+}
+
+// selectFromAll returns the exchanges of mcpc's own recordings that match the filter.
+func selectFromAll(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, wire.Outcome) {
+	c, out := recorded.OpenMatching(f, recorded.Matching(f, o.filter))
+	if !out.OK() {
+		return nil, nil, out
+	}
+	return c, o.exportable(c.Rows()), wire.Outcome{}
+}
+
+// exportable returns the rows that the format can hold.
+func (o exportOptions) exportable(selected []*rows.Row) []*rows.Row {
+	canHoldEmpty := o.format == "jsonl" || o.format == "markdown" || o.format == "bundle"
+	if !canHoldEmpty {
+		selected = share.WithMessages(selected)
+	}
+	isScript := o.format == "curl" || o.format == "mcpc"
+	if isScript && len(selected) > 1 { // a script sends requests, and cannot receive the server's
+		selected = slices.DeleteFunc(slices.Clone(selected), rows.IsByServer)
+	}
+	return selected
 }
 
 // exportBundle writes the selected exchanges as a bundle, after the user has confirmed what it

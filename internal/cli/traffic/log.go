@@ -29,6 +29,7 @@ import (
 // logOptions are the arguments of `mcpc log`.
 type logOptions struct {
 	filter filter.Filter
+	words  []string // of the filter
 	file   string
 	count  int
 	// isDefaultCount is set if count is the default at a terminal.
@@ -84,6 +85,7 @@ minute for a response that never came.`,
 				return runFaults(cmd.Context(), f, o.file, args)
 			}
 			words := o.leadingFile(args)
+			o.words = words
 			var err error
 			o.filter, err = parseFilter(f, words, &recorded.RowFindings{Live: o.follow})
 			if err != nil {
@@ -126,6 +128,18 @@ minute for a response that never came.`,
 	flags.BoolVar(&o.prune, "prune", false, "only delete recordings beyond 2000 runs, 512 MiB, 30 days")
 	cmdutil.CompleteFlags(cmd, map[string][]string{"sort": {"time", "dur", "size"}})
 	return cmd
+}
+
+// wordOfFailure returns the rest of a note if a filter that found nothing has a word for failed exchanges,
+// which is searched for as a text; "" otherwise.
+func wordOfFailure(filterWords []string) string {
+	for _, word := range filterWords {
+		switch word {
+		case "failed", "failure", "failures", "error", "errors":
+			return "; " + word + " is searched for as a text, and is:error selects failed exchanges"
+		}
+	}
+	return ""
 }
 
 // rejectOtherFlags returns a usage error if --stats, --faults or --prune is given with a flag of log that
@@ -197,7 +211,7 @@ func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	}
 	rows = f.HideSecretsInRows(rows)
 	if len(rows) == 0 {
-		f.Note("no recorded exchange matches")
+		f.Note("no recorded exchange matches" + wordOfFailure(o.words))
 	}
 	if o.lines {
 		return logLines(ctx, f, rows)

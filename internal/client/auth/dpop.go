@@ -38,7 +38,7 @@ func (l *login) bindToKey() (err error) {
 	err = l.flow.check(rule, isDeclared, &Error{
 		Rule: NoProof,
 		Text: "the authorization server does not declare DPoP with " + proofAlgorithm,
-		Hint: wire.Run("logout") + ", then " + wire.Run("login") + " without --dpop, gets a bearer token",
+		Hint: wire.Run("auth logout") + ", then " + wire.Run("login") + " without --dpop, gets a bearer token",
 	})
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *Store) key(stored Secret) (*ecdsa.PrivateKey, error) {
 	return nil, &Error{
 		Rule: StoreFailed,
 		Text: "the key that the token is bound to is damaged",
-		Hint: wire.Run("logout") + ", then " + wire.Run("login"),
+		Hint: wire.Run("auth logout") + ", then " + wire.Run("login"),
 		Err:  err,
 	}
 }

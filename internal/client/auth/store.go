@@ -116,7 +116,7 @@ func readRecords(raw []byte) (b Records, err error) {
 		return Records{}, &Error{
 			Rule: StoreFailed,
 			Text: "the token file is damaged",
-			Hint: wire.Run("state repair") + " replaces it and keeps the old file",
+			Hint: wire.Run("sessions repair") + " replaces it and keeps the old file",
 			Err:  err,
 		}
 	}
@@ -145,7 +145,7 @@ func (s *Store) Change(ctx context.Context, change func(*Records)) error {
 			return nil, &Error{
 				Rule: StoreFailed,
 				Text: "the token file would be larger than 4 MiB; it was not changed",
-				Hint: wire.Run("auth") + " lists the tokens, " + wire.Run("logout TARGET") + " deletes one",
+				Hint: wire.Run("auth") + " lists the tokens, " + wire.Run("auth logout TARGET") + " deletes one",
 			}
 		}
 		return raw, err

@@ -261,7 +261,7 @@ func (l *link) buildToolTable(
 		case !l.peer.gateway.serves(l.Member, parsed.Name):
 			t.refused = "it is not allowed by --allow and --deny of mcpc serve"
 		case pin.Check(ctx, conn, t.definition) == pin.Changed:
-			approve := "mcpc trust " + shellwords.Quote(l.ID) + " --tools"
+			approve := "mcpc servers trust " + shellwords.Quote(l.ID) + " --tools"
 			t.refused = "its definition changed since it was approved, and the user has not approved the new one; " +
 				"the user can do so with: " + approve
 			const text = "%s/%s is left out: its definition changed since it was approved " +

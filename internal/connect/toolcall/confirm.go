@@ -68,12 +68,12 @@ func notConfirmedOutcome(c *connect.Conn, o Request, why string, isChanged bool,
 	if isChanged {
 		refused.Hint = "--yes approves the tool as it is now, and calls it"
 		if lock != nil {
-			refused.Hint += "; " + wire.Run("trust "+lockfile.Name+" --yes") +
+			refused.Hint += "; " + wire.Run("servers trust "+lockfile.Name+" --yes") +
 				" confirms that file, which has the tool as it is now"
 		}
 	}
 	if c.Origin != nil && !c.Trusted {
-		refused.Hint += "; " + wire.Run("trust "+shellwords.Quote(c.Origin.ID())) + " trusts the server"
+		refused.Hint += "; " + wire.Run("servers trust "+shellwords.Quote(c.Origin.ID())) + " trusts the server"
 	}
 	return refused
 }

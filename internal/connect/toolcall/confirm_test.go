@@ -62,7 +62,7 @@ func TestConfirmationDependsOnFlagToolAndOrigin(t *testing.T) {
 			name: "of a file", tool: plain, configured: true,
 			want: `refused | the tool "x" belongs to a server of /f.json that is not trusted, ` +
 				"and the call was not confirmed | " +
-				"(--yes calls it without asking for confirmation; mcpc trust cursor:s trusts the server)",
+				"(--yes calls it without asking for confirmation; mcpc servers trust cursor:s trusts the server)",
 		},
 		{name: "of a trusted server", tool: plain, configured: true, trusted: true},
 		{
@@ -181,7 +181,7 @@ func TestAChangedToolOfALockFile(t *testing.T) {
 	d := sit(t, "speaks 2025-11-25\n"+oneTool+"tool "+string(raw)+"\n")
 	d.call("x", "{}", nil)
 	out := d.call("x", "{}", nil)
-	if want := "mcpc trust mcpc.lock.json --yes confirms that file"; !strings.Contains(out.Hint.String(), want) {
+	if want := "mcpc servers trust mcpc.lock.json --yes confirms that file"; !strings.Contains(out.Hint.String(), want) {
 		t.Errorf("hint %s", out.Hint)
 	}
 	d.user.AtTerminal, d.user.Says = true, []string{"always"}

@@ -249,7 +249,7 @@ func TestGetPrompt(t *testing.T) {
 		},
 		{
 			"no prompts", "p", `{}`, "on prompts/list #1\n    error -32601 no\n", false,
-			"rpc_error | no | (mcpc info shows the server's capabilities)", 0, "",
+			"rpc_error | no | (mcpc describe shows the server's capabilities)", 0, "",
 		},
 	} {
 		d := sit(t, prompts+c.script)
@@ -315,7 +315,7 @@ on resources/list
 		{"one of the list", "test://one", "error -32002 none", "rpc_error | none"},
 		{"another code", "test://onne", "error -32000 none", "rpc_error | none"},
 		{"far off", "x://y", "error -32602 none", "rpc_error | none"},
-		{"no resources", "test://one", "error -32601 none", "rpc_error | none | (mcpc info shows the server's capabilities)"},
+		{"no resources", "test://one", "error -32601 none", "rpc_error | none | (mcpc describe shows the server's capabilities)"},
 	} {
 		d := sit(t, start+"on resources/read\n    "+c.answer+"\n")
 		store, _, err := d.env.LoadState()

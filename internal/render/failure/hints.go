@@ -38,7 +38,7 @@ var codeRows = []codeRow{
 	},
 	{
 		-32601, "method not found: the server does not have this method, or has not declared the capability for it",
-		wire.RunOnServer("info") + " shows the server's capabilities",
+		wire.RunOnServer("describe") + " shows the server's capabilities",
 	},
 	{
 		-32602, "invalid params: an unknown name, a missing or wrong argument, or an invalid cursor",

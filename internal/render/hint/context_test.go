@@ -10,14 +10,14 @@ import (
 // looks like a command.
 func TestHintsCarryFlags(t *testing.T) {
 	typed := &Flags{All: "--state 'a b'", Server: "--protocol X", Commands: map[string]bool{"log": false, "list": true, "did": true}}
-	hint := wire.Run("log") + " shows them; mcpc list; " + wire.Run("list") + " or " + wire.RunOnServer("list all") + ", or " + wire.Run("help") + "; " + wire.RunOnServer("info")
+	hint := wire.Run("log") + " shows them; mcpc list; " + wire.Run("list") + " or " + wire.RunOnServer("list all") + ", or " + wire.Run("help") + "; " + wire.RunOnServer("describe")
 	for _, c := range []struct {
 		aim  Context
 		want string
 	}{
-		{Context{}, "mcpc log shows them; mcpc list; mcpc list or mcpc list all, or mcpc help; mcpc info"},
-		{Context{ServerFlag: "-s demo"}, "mcpc log shows them; mcpc list; mcpc list or mcpc -s demo list all, or mcpc help; mcpc -s demo info"},
-		{Context{ServerCommand: "-- a b"}, "mcpc log shows them; mcpc list; mcpc list or `mcpc list all -- a b`, or mcpc help; mcpc info -- a b"},
+		{Context{}, "mcpc log shows them; mcpc list; mcpc list or mcpc list all, or mcpc help; mcpc describe"},
+		{Context{ServerFlag: "-s demo"}, "mcpc log shows them; mcpc list; mcpc list or mcpc -s demo list all, or mcpc help; mcpc -s demo describe"},
+		{Context{ServerCommand: "-- a b"}, "mcpc log shows them; mcpc list; mcpc list or `mcpc list all -- a b`, or mcpc help; mcpc describe -- a b"},
 		{Context{ServerFlag: "-s demo", Flags: typed}, "mcpc --state 'a b' log shows them; mcpc list; mcpc --state 'a b' --protocol X list" +
 			" or mcpc --state 'a b' --protocol X -s demo list all, or mcpc help; mcpc --state 'a b' --protocol X -s demo info"},
 		{Context{Flags: &Flags{Server: "--protocol X", Commands: typed.Commands}}, "mcpc log shows them; mcpc list; mcpc --protocol X list" +
@@ -38,8 +38,8 @@ func TestHintsCarryFlags(t *testing.T) {
 // A long command of a server is written in the first command of a hint only.
 func TestLongServerCommandsAreNotRepeated(t *testing.T) {
 	long := "-- npx -y @modelcontextprotocol/server-filesystem /srv/data"
-	hint := wire.RunOnServer("list") + " shows them; " + wire.RunOnServer("info") + " more; " + wire.Run("log")
-	want := "`mcpc list " + long + "` shows them; `mcpc info -- ...` more; mcpc log"
+	hint := wire.RunOnServer("list") + " shows them; " + wire.RunOnServer("describe") + " more; " + wire.Run("log")
+	want := "`mcpc list " + long + "` shows them; `mcpc describe -- ...` more; mcpc log"
 	if got, _ := (Context{ServerCommand: long}).Text(hint); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -48,9 +48,9 @@ const (
 )
 
 var allReached = []reached{
-	{"initialize", 1, "everything-http", `mcpc info $T`, "", "protocol\t2025-11-25"},
-	{"notifications/initialized", 1, "everything-http", `mcpc info $T`, "", "protocol\t2025-11-25"},
-	{"server/discover", 0, "ts-server-http", `mcpc info $T`, "", "protocol\t2026-07-28"},
+	{"initialize", 1, "everything-http", `mcpc describe $T`, "", "protocol\t2025-11-25"},
+	{"notifications/initialized", 1, "everything-http", `mcpc describe $T`, "", "protocol\t2025-11-25"},
+	{"server/discover", 0, "ts-server-http", `mcpc describe $T`, "", "protocol\t2026-07-28"},
 	{"ping", 1, "everything-http", `mcpc ping $T`, "", " answered "},
 	{"ping", 1, "go-sdk-sse", `mcpc call trigger-long-running-operation '{"duration":2.6,"steps":2}' --yes $T`, "", "completed"},
 	{"tools/list", 1, "everything-http", `mcpc list $T`, "", "get-sum"},

@@ -36,7 +36,7 @@ class Mcpc < Formula
   end
 
   test do
-    assert_match version.to_s, shell_output("#{bin}/mcpc version")
+    assert_match version.to_s, shell_output("#{bin}/mcpc --version")
     assert_match "Echo: hi", shell_output("#{bin}/mcpc -s demo call echo '{\"message\":\"hi\"}'")
   end
 end
