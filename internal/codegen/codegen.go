@@ -32,7 +32,7 @@ type Source struct {
 	OnlyTypes bool
 }
 
-// A Omitted is a tool without a wrapper, and the reason.
+// An Omitted is a tool without a wrapper, and the reason.
 type Omitted struct{ Name, Reason string }
 
 // A wrapper is a tool with its types, in a form that all languages share.
@@ -41,12 +41,13 @@ type wrapper struct {
 	ident string // with capitals, as GetSum
 	// input is nil if the tool takes no arguments, output if the tool declares no outputSchema.
 	input, output *typeDef
-	// argsAlias and outputAlias are the names of input and output if these are not objects and OnlyTypes is set;
-	// otherwise "".
+	// argsAlias and outputAlias are the names of input and output if these are not objects and
+	// OnlyTypes is set; otherwise "". An object has a name of its own, and a function shows other
+	// types in its signature.
 	argsAlias, outputAlias string
 }
 
-// A sort is a kind of type.
+// A typeKind is a kind of type.
 type typeKind int
 
 const (
@@ -60,7 +61,7 @@ const (
 	list
 )
 
-// A typ is a type that each language writes in its own syntax.
+// A typeDef is a type that each language writes in its own syntax. The zero value is anything.
 type typeDef struct {
 	typeKind
 	name        string // of an object; otherwise ""
@@ -88,13 +89,13 @@ func (s Source) buildWrappers(reserved ...string) (all []wrapper, left []Omitted
 	}
 	for _, tool := range s.Tools {
 		if strings.HasPrefix(tool.Name, "-") {
-			left = append(left, Omitted{tool.Name, "mcpc call would take its name for a flag"})
+			left = append(left, Omitted{Name: tool.Name, Reason: "mcpc call would take its name for a flag"})
 			continue
 		}
 		w := wrapper{tool: tool, ident: names.claim(makeIdent(tool.Name, "Tool"))}
 		in := &reader{doc: schema.New(tool.InputSchema), names: names}
 		w.input = in.readType(tool.InputSchema, w.ident+"Args", 0)
-		if w.input.typeKind == dict && isClosed(tool.InputSchema) {
+		if w.input.typeKind == dict && isClosed(tool.InputSchema) { // the only value is {}
 			w.input = nil
 		}
 		if tool.OutputSchema != nil {
@@ -130,21 +131,23 @@ func (n nameSet) claim(name string) string {
 }
 
 // makeIdent returns an identifier of ASCII letters and digits for a name: each word begins with a
-// capital. It puts fallback before the result if the result is empty or begins with a digit.
+// capital. It puts fallback before the result if the result is empty or begins with a digit. Long
+// names are cut, and different names may have the same identifier.
 func makeIdent(name, fallback string) string {
+	const maxLength = 80
 	var b strings.Builder
-	upper := true
+	atWordStart := true
 	for _, r := range name {
 		switch {
-		case r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			upper = true
-		case upper:
+		case !isASCIIAlphanumeric(r): // separates words
+			atWordStart = true
+		case atWordStart:
 			b.WriteRune(unicode.ToUpper(r))
-			upper = false
+			atWordStart = false
 		default:
 			b.WriteRune(r)
 		}
-		if b.Len() >= 80 {
+		if b.Len() >= maxLength {
 			break
 		}
 	}
@@ -153,6 +156,11 @@ func makeIdent(name, fallback string) string {
 		return fallback + ident
 	}
 	return ident
+}
+
+// isASCIIAlphanumeric reports whether r is an ASCII letter or digit.
+func isASCIIAlphanumeric(r rune) bool {
+	return r <= unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
 // A reader derives types from one schema. A schema that it cannot express becomes anything.
@@ -204,8 +212,8 @@ func (r *reader) readType(raw json.RawMessage, name string, depth int) *typeDef 
 // alternatives are anything.
 func (r *reader) readAlternatives(members jsonraw.Members, name string, depth int) *typeDef {
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
-		raw, there := members.Get(key)
-		if !there {
+		raw, hasKey := members.Get(key)
+		if !hasKey {
 			continue
 		}
 		all, _ := jsonraw.Array(raw)
@@ -222,28 +230,29 @@ func (r *reader) readAlternatives(members jsonraw.Members, name string, depth in
 		t.isNullable = t.isNullable || len(nonNull) < len(all)
 		return t
 	}
-	choices, enum := members.Get("enum")
+	choices, hasEnum := members.Get("enum")
 	values, _ := jsonraw.Array(choices)
-	if alternative, ok := members.Get("const"); ok && !enum {
-		values = []json.RawMessage{alternative}
+	if value, hasConst := members.Get("const"); hasConst && !hasEnum { // an enum of one value
+		values = []json.RawMessage{value}
 	}
 	if len(values) == 0 {
 		return nil
 	}
 	t := &typeDef{typeKind: text, choices: values}
 	for _, v := range values {
-		if _, ok := jsonraw.Text(v); !ok {
+		if _, isText := jsonraw.Text(v); !isText {
 			t.typeKind = anything
 		}
 	}
 	return t
 }
 
-// readDeclared returns the type that the keyword type declares.
+// readDeclared returns the type that the keyword type declares; a schema with properties and without
+// type is an object. Several types, other than one and null, are anything.
 func (r *reader) readDeclared(members jsonraw.Members, name string, depth int) *typeDef {
-	raw, declared := members.Get("type")
+	raw, hasType := members.Get("type")
 	kinds := schema.AllTypes
-	if declared {
+	if hasType {
 		kinds, _ = schema.ParseTypes(raw)
 	} else if members.Value("properties") != nil {
 		kinds = schema.Object
@@ -263,7 +272,7 @@ func (r *reader) readDeclared(members jsonraw.Members, name string, depth int) *
 		t.item = r.readType(members.Value("items"), name+"Item", depth+1)
 	case schema.Object:
 		r.readObject(t, members, name, depth)
-	default:
+	default: // anything, which includes null
 		t.isNullable = false
 	}
 	return t
@@ -281,9 +290,10 @@ func (r *reader) readObject(t *typeDef, members jsonraw.Members, name string, de
 		}
 		return
 	}
-	t.typeKind, t.name = object, r.names.claim(name)
+	t.typeKind = object
+	t.name = r.names.claim(name)
 	required := members.Words("required")
-	idents := nameSet{}
+	idents := nameSet{} // of this object's fields
 	for _, p := range properties {
 		f := field{name: p.Name, ident: idents.claim(makeIdent(p.Name, "Field")), isRequired: required[p.Name]}
 		f.typ = r.readType(p.Value, t.name+f.ident, depth+1)
@@ -297,17 +307,18 @@ func (r *reader) readObject(t *typeDef, members jsonraw.Members, name string, de
 func isClosed(raw json.RawMessage) bool {
 	members, _ := jsonraw.Object(raw)
 	properties, _ := jsonraw.Object(members.Value("properties"))
-	additional, there := members.Get("additionalProperties")
-	return len(properties) == 0 && (!there || string(additional) == "false")
+	additional, isSet := members.Get("additionalProperties")
+	return len(properties) == 0 && (!isSet || string(additional) == "false")
 }
 
 // oneLine returns a server's text for a comment: on one line, of about 600 bytes at most, with
 // invisible characters as <U+XXXX>, and without a sequence that ends a comment.
 func oneLine(s string) string {
+	const maxBytes = 600
 	s = strings.Join(strings.Fields(s), " ")
 	var b strings.Builder
 	for i, r := range s {
-		if i > 600 {
+		if i > maxBytes {
 			b.WriteString("…")
 			break
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 //go:embed client.go.txt
@@ -39,7 +38,7 @@ func Go(s Source, pkg string) (code []byte, left []Omitted) {
 		command = fmt.Sprintf("%#v", s.Command)
 	}
 	client := strings.NewReplacer("TARGET", strconv.Quote(s.Target), "COMMAND", command).Replace(goClient)
-	g.b.WriteString(client[strings.Index(client, "\nimport"):])
+	g.b.WriteString(client[strings.Index(client, "\nimport"):]) // without its own package clause
 	for _, w := range all {
 		g.writeTool(w)
 	}
@@ -52,18 +51,21 @@ func finishTypesOnly(g *goWriter, all []wrapper, pkg string) []byte {
 	g.writeLine("package %s", pkg)
 	types := &goWriter{}
 	for _, w := range all {
-		types.writeTypes(w.input, w.ident+"Args are the arguments of "+w.ident+".", true)
-		types.writeTypes(w.output, w.ident+"Output is what "+w.ident+" gives.", false)
-		types.writeAlias(w.argsAlias, "are the arguments of "+w.ident, w.input, true)
-		types.writeAlias(w.outputAlias, "is what "+w.ident+" gives", w.output, false)
+		types.writeTypes(w.input, w.ident+"Args are the arguments of "+w.ident+".", isInput)
+		types.writeTypes(w.output, w.ident+"Output is what "+w.ident+" gives.", !isInput)
+		types.writeAlias(w.argsAlias, "are the arguments of "+w.ident, w.input, isInput)
+		types.writeAlias(w.outputAlias, "is what "+w.ident+" gives", w.output, !isInput)
 	}
-	if strings.Contains(types.b.String(), "json.RawMessage") {
+	if strings.Contains(types.b.String(), "json.RawMessage") { // Go refuses an unused import
 		g.writeLine("")
 		g.writeLine("import %q", "encoding/json")
 	}
 	g.b.WriteString(types.b.String())
 	return []byte(g.b.String())
 }
+
+// isInput marks the types of arguments, and !isInput those of results: see goType.
+const isInput = true
 
 // writeAlias declares a name for a type that is not a struct. It writes nothing if name is "".
 func (g *goWriter) writeAlias(name, about string, t *typeDef, input bool) {
@@ -89,14 +91,14 @@ func (g *goWriter) writeComment(indent, s string) {
 
 // writeTool writes the types of a tool and the method that calls it.
 func (g *goWriter) writeTool(w wrapper) {
-	g.writeTypes(w.input, w.ident+"Args are the arguments of "+w.ident+".", true)
-	g.writeTypes(w.output, w.ident+"Output is what "+w.ident+" gives.", false)
+	g.writeTypes(w.input, w.ident+"Args are the arguments of "+w.ident+".", isInput)
+	g.writeTypes(w.output, w.ident+"Output is what "+w.ident+" gives.", !isInput)
 	g.writeLine("")
 	g.writeComment("", fmt.Sprintf("%s calls the tool %s. %s", w.ident, strconv.Quote(w.tool.Name), w.tool.Description))
 	args := ""
 	value := "struct{}{}"
 	if w.input != nil {
-		args = ", args " + goType(w.input, true)
+		args = ", args " + goType(w.input, isInput)
 		value = "args"
 	}
 	name := strconv.Quote(w.tool.Name)
@@ -106,7 +108,8 @@ func (g *goWriter) writeTool(w wrapper) {
 		g.writeLine("}")
 		return
 	}
-	g.writeLine("func (c *Client) %s(ctx context.Context%s) (out %s, err error) {", w.ident, args, goType(w.output, false))
+	result := goType(w.output, !isInput)
+	g.writeLine("func (c *Client) %s(ctx context.Context%s) (out %s, err error) {", w.ident, args, result)
 	g.writeLine("\terr = c.callInto(ctx, %s, %s, &out)", name, value)
 	g.writeLine("\treturn out, err")
 	g.writeLine("}")
@@ -166,11 +169,10 @@ func jsonTag(f field) string {
 // characters. If not, the type becomes a map.
 func canBeStruct(t *typeDef) bool {
 	for _, f := range t.fields {
-		bad := strings.IndexFunc(f.name, func(r rune) bool {
-			return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) &&
-				(r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+		hasBadRune := strings.ContainsFunc(f.name, func(r rune) bool {
+			return !isASCIIAlphanumeric(r) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r)
 		})
-		if f.name == "" || bad >= 0 {
+		if f.name == "" || hasBadRune {
 			return false
 		}
 	}
@@ -193,12 +195,13 @@ func goFieldType(f field, input bool) string {
 var goNames = map[typeKind]string{text: "string", integer: "int64", number: "float64", boolean: "bool"}
 
 // goType returns the Go type for t. A type that Go cannot express is any for arguments (input is
-// set), else json.RawMessage.
+// set), else json.RawMessage. A type whose values cannot be nil is a pointer if t is nullable.
 func goType(t *typeDef, input bool) string {
-	name := "json.RawMessage"
+	inexpressible := "json.RawMessage"
 	if input {
-		name = "any"
+		inexpressible = "any"
 	}
+	name := ""
 	switch t.typeKind {
 	case text, integer, number, boolean:
 		name = goNames[t.typeKind]
@@ -208,11 +211,11 @@ func goType(t *typeDef, input bool) string {
 		return "map[string]" + goType(t.item, input)
 	case object:
 		if !canBeStruct(t) {
-			return "map[string]" + name
+			return "map[string]" + inexpressible
 		}
 		name = t.name
 	default:
-		return name
+		return inexpressible
 	}
 	if t.isNullable {
 		return "*" + name

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -17,10 +18,11 @@ var shClient string
 // members with names that cannot be flags. left has the tools without a subcommand.
 func Shell(s Source) (code []byte, left []Omitted) {
 	all, left := s.buildWrappers()
+	const maxNameWidth = 40 // a longer name pushes its own description to the right
 	var tools, list strings.Builder
 	width := 0
 	for _, w := range all {
-		width = max(width, min(utf8.RuneCountInString(oneLine(w.tool.Name)), 40))
+		width = max(width, min(utf8.RuneCountInString(oneLine(w.tool.Name)), maxNameWidth))
 	}
 	for i, w := range all {
 		fmt.Fprintf(&list, "  %-*s  %s\n", width, oneLine(w.tool.Name), shortenText(oneLine(w.tool.Description), 100))
@@ -118,13 +120,10 @@ func shellFlags(name string, fields []field) []string {
 		b.WriteRune(r)
 	}
 	dashed := b.String()
-	for _, f := range fields {
-		if f.name == dashed {
-			dashed = name
-		}
-	}
-	if dashed == name || dashed == "args" || dashed == "help" || strings.HasPrefix(dashed, "-") ||
-		hasEarlierTwin(dashed, name, fields) {
+	isMember := slices.ContainsFunc(fields, func(f field) bool { return f.name == dashed }) // perhaps this one
+	isScriptFlag := dashed == "args" || dashed == "help"
+	beginsWithDash := strings.HasPrefix(dashed, "-") // as name begins with _
+	if isMember || isScriptFlag || beginsWithDash || hasEarlierTwin(dashed, name, fields) {
 		return []string{name}
 	}
 	return []string{dashed, name}

@@ -126,7 +126,8 @@ func (g *tsWriter) writeMethod(w wrapper) {
 	if w.input != nil {
 		args = "args: " + tsType(w.input)
 		value = "args"
-		if w.input.typeKind == object && !slices.ContainsFunc(w.input.fields, func(f field) bool { return f.isRequired }) {
+		hasRequired := slices.ContainsFunc(w.input.fields, func(f field) bool { return f.isRequired })
+		if w.input.typeKind == object && !hasRequired { // args may be left out
 			args += " = {}"
 		}
 	}
@@ -141,7 +142,7 @@ func (g *tsWriter) writeMethod(w wrapper) {
 	g.writeLine("  }")
 }
 
-// tsType returns the TypeScript type for t; unknown for anything.
+// tsType returns the TypeScript type for t; unknown for anything. An enum is a union of its values.
 func tsType(t *typeDef) string {
 	name := "unknown"
 	switch t.typeKind {

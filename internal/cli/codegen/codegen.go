@@ -99,7 +99,7 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	all, out := c.Tools(ctx, nil)
+	all, out := c.Tools(ctx, nil) // nil: all pages
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
@@ -125,10 +125,11 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 	if f.Secrets.Holds(code) {
 		f.Warn("the server's definitions have a secret, which is in the code: look at it before you share it")
 	}
-	if err := f.WriteOut(func(w io.Writer) error {
+	err := f.WriteOut(func(w io.Writer) error {
 		_, err := w.Write(code)
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		return f.WriteError("writing the code", usage.Bare(err))
 	}
 	return nil
@@ -149,19 +150,24 @@ func describeServer(c *connect.Conn) string {
 // a secret, it leaves both empty and prints a note.
 func setTarget(c *connect.Conn, src *codegen.Source) {
 	t := c.Target
-	if t.Kind == target.Command && slices.Equal(redact.RedactCommand(t.Command), t.Command) {
-		src.Command = t.Command
-	} else if t.Kind != target.Command && redact.RedactURL(t.String()) == t.String() {
-		src.Target = t.String()
+	what := "URL"
+	isSecret := redact.RedactURL(t.String()) != t.String()
+	if t.Kind == target.Command {
+		what = "command"
+		isSecret = !slices.Equal(redact.RedactCommand(t.Command), t.Command)
 	}
-	if words := src.Target + strings.Join(src.Command, " "); words == "" || c.Env.Secrets.Text(words) != words {
-		src.Target = ""
-		src.Command = nil
-		what := "URL"
-		if t.Kind == target.Command {
-			what = "command"
-		}
+	words := t.String()
+	if t.Kind == target.Command {
+		words = strings.Join(t.Command, " ")
+	}
+	if isSecret || words == "" || c.Env.Secrets.Text(words) != words {
 		c.Env.UI.Note("the server's " + what + " contains a secret and is omitted from the code: set Server, or MCPC_SERVER")
+		return
+	}
+	if t.Kind == target.Command {
+		src.Command = t.Command
+	} else {
+		src.Target = t.String()
 	}
 }
 
