@@ -157,6 +157,7 @@ type batch struct {
 	results   *resultWriter
 }
 
+// newBatch returns a batch without a connection.
 func newBatch(f *cmdutil.Factory, o batchOptions) *batch {
 	w := newWindow(maxLines, maxWindowBytes)
 	results := &resultWriter{
@@ -166,6 +167,8 @@ func newBatch(f *cmdutil.Factory, o batchOptions) *batch {
 	return &batch{f: f, batchOptions: o, readToken: make(chan struct{}, 1), window: w, results: results}
 }
 
+// runBatch connects to the server, runs the batch and prints its summary. The error has the most
+// severe outcome of all lines.
 func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Reader) error {
 	if err := o.trace.StartCommand(f, "batch"); err != nil {
 		return err
@@ -180,7 +183,7 @@ func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Rea
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	b := newBatch(f, o)
+	b := newBatch(f, o) // after Open: the rate of the calls does not count it
 	b.c = c
 	b.makeCall = b.do
 	ctx, stop := context.WithCancel(ctx)
@@ -205,15 +208,14 @@ func (b *batch) summary(ctx context.Context) wire.Outcome {
 		text += fmt.Sprintf(" (%.0f a second)", t.rate(took))
 	}
 	failures := t.failures()
-	if t.lines > 0 {
-		switch {
-		case failures == "":
-			text += ", all ok"
-		case ctx.Err() != nil:
-			text += fmt.Sprintf(": %d ok, %s", t.kinds[wire.OK], failures)
-		default: // the outcome names the failures
-			text += fmt.Sprintf(", %d ok", t.kinds[wire.OK])
-		}
+	switch {
+	case t.lines == 0: // there is nothing to count
+	case failures == "":
+		text += ", all ok"
+	case ctx.Err() != nil: // the outcome names the interruption instead of the failures
+		text += fmt.Sprintf(": %d ok, %s", t.kinds[wire.OK], failures)
+	default:
+		text += fmt.Sprintf(", %d ok", t.kinds[wire.OK])
 	}
 	if b.window.isOver() && b.results.unprinted() == nil {
 		text += fmt.Sprintf("; stopped after line %d", t.lastLine)

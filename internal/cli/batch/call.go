@@ -97,7 +97,8 @@ func checkMember(m jsonraw.Member) error {
 // unknownMemberError returns the error for an unknown member. A misspelled member must not be
 // ignored.
 func unknownMemberError(name string) error {
-	hint := "a call has " + strings.Join(callMembers[:5], ", ") + "; put your own data into \"key\""
+	const described = 5 // id is another name of key, and jsonrpc is ignored
+	hint := "a call has " + strings.Join(callMembers[:described], ", ") + "; put your own data into \"key\""
 	switch name {
 	case "args", "input":
 		hint = "did you mean \"arguments\"?"
@@ -141,7 +142,7 @@ func (b *batch) do(ctx context.Context, raw []byte) (echo []jsonraw.Member, out 
 	}
 	o := b.call
 	o.Name = call.tool
-	o.Params = call.params
+	o.Params = call.params // nil unless tools/call is written as a method, perhaps with other members
 	o.Given = arguments.Given{Document: call.arguments}
 	out, _ = toolcall.CallTool(ctx, b.c, &o)
 	return call.echo, out

@@ -41,7 +41,7 @@ func (r *lineReader) next() (*batchLine, error) {
 		raw, long, err := r.line()
 		r.number++
 		if r.number == 1 {
-			raw = bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))
+			raw = bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF")) // a byte order mark
 		}
 		raw = bytes.TrimSpace(raw)
 		l := &batchLine{number: r.number, raw: raw}
@@ -51,7 +51,7 @@ func (r *lineReader) next() (*batchLine, error) {
 				"--max-message-size SIZE raises the limit, 0 removes it")
 			return l, nil
 		}
-		if len(raw) > 0 {
+		if len(raw) > 0 { // the last line may have come with an error, which the next read reports
 			return l, nil
 		}
 		if err == io.EOF || r.ended {
@@ -70,8 +70,9 @@ func (r *lineReader) next() (*batchLine, error) {
 func (r *lineReader) line() (raw []byte, long bool, err error) {
 	for {
 		part, err := r.r.ReadSlice('\n')
-		long = long || r.limit > 0 && int64(len(raw)+len(part)) > r.limit+1
-		if !long {
+		exceedsLimit := r.limit > 0 && int64(len(raw)+len(part)) > r.limit+1 // 1 for the line end
+		long = long || exceedsLimit
+		if !long { // the rest of a long line is read, but not kept
 			raw = append(raw, part...)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {

@@ -41,6 +41,7 @@ func (r *resultWriter) write(ctx context.Context, lines []*batchLine) error {
 // reader more than all the rest.
 const maxFlushDelay = 2 * time.Millisecond
 
+// flushSoon flushes the results after maxFlushDelay, unless a flush is planned already.
 func (r *resultWriter) flushSoon() {
 	if !r.flushing && r.out.Buffered() > 0 {
 		r.flushing = true
@@ -48,6 +49,7 @@ func (r *resultWriter) flushSoon() {
 	}
 }
 
+// flush writes the buffered results to standard output, which keeps the error for unprinted.
 func (r *resultWriter) flush() {
 	r.flushing = false
 	_ = r.out.Flush()
@@ -56,18 +58,18 @@ func (r *resultWriter) flush() {
 // unprinted returns the first failure to print a result, or nil.
 func (r *resultWriter) unprinted() error { return cmp.Or(r.lineErr, r.f.StdoutError()) }
 
-// writeLine writes one result and counts it.
+// writeLine writes one result and counts it. After a failure to print it does nothing.
 func (r *resultWriter) writeLine(ctx context.Context, l *batchLine) {
 	if l.omitted || r.unprinted() != nil {
 		return
 	}
-	if r.f.Jq == "" && !r.f.OutStyle.Terminal {
+	if r.f.Jq == "" && !r.f.OutStyle.Terminal { // the fast way: the bytes are written as they are
 		_, _ = r.out.Write(l.out)
 		r.tally.add(l.number, l.kind)
 		return
 	}
 	err := cmdutil.TryLine(ctx, r.f, bytes.TrimSuffix(l.out, []byte("\n")))
-	if cmdutil.IsInterrupted(err) {
+	if cmdutil.IsInterrupted(err) { // --jq did not end within filterGrace
 		return
 	}
 	if cmdutil.IsUsage(err) && r.unprinted() == nil { // --jq failed on this result, but may print others
@@ -119,6 +121,7 @@ type tally struct {
 	lastLine int
 }
 
+// add counts the result of the line with this number.
 func (t *tally) add(number int, kind wire.Kind) {
 	t.kinds[kind]++
 	t.lines++

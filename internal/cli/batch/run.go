@@ -20,7 +20,8 @@ import (
 // have begun, but not for more input. stop cancels the calls.
 func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) {
 	b.src = &lineReader{r: bufio.NewReaderSize(in, 64<<10), limit: b.f.Limits.WithDefaults().Message}
-	defer context.AfterFunc(ctx, b.window.end)()
+	stopEnding := context.AfterFunc(ctx, b.window.end)
+	defer stopEnding()
 	filtering, stopFilter := withGrace(ctx, filterGrace)
 	defer stopFilter()
 	write := func(lines []*batchLine) {
@@ -44,7 +45,7 @@ func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) 
 	}()
 	select {
 	case <-finished:
-	case <-b.window.ended:
+	case <-b.window.ended: // a worker may wait for input for ever: wait for the calls only
 		b.window.drain()
 	}
 	b.window.withLock(b.results.flush)

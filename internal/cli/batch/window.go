@@ -23,8 +23,9 @@ type window struct {
 	maxLines, maxBytes int
 }
 
-func newWindow(lines, bytes int) *window {
-	w := &window{ended: make(chan struct{}), maxLines: lines, maxBytes: bytes}
+// newWindow returns an empty window with these limits.
+func newWindow(maxLines, maxBytes int) *window {
+	w := &window{ended: make(chan struct{}), maxLines: maxLines, maxBytes: maxBytes}
 	w.changed.L = &w.mu
 	return w
 }
@@ -62,17 +63,17 @@ func (w *window) finish(l *batchLine, write func([]*batchLine)) {
 	w.bytes += len(l.out) - len(l.raw)
 	l.raw = nil
 	l.ready = true
-	n := 0
-	for n < len(w.lines) && w.lines[n].ready {
-		w.bytes -= len(w.lines[n].out)
-		n++
+	readyCount := 0 // results are written in order: a line that is not ready holds back those after it
+	for readyCount < len(w.lines) && w.lines[readyCount].ready {
+		w.bytes -= len(w.lines[readyCount].out)
+		readyCount++
 	}
-	if n == 0 {
+	if readyCount == 0 {
 		return
 	}
-	write(w.lines[:n])
-	remaining := copy(w.lines, w.lines[n:])
-	clear(w.lines[remaining:])
+	write(w.lines[:readyCount])
+	remaining := copy(w.lines, w.lines[readyCount:])
+	clear(w.lines[remaining:]) // releases their memory
 	w.lines = w.lines[:remaining]
 	w.changed.Broadcast()
 }
@@ -94,6 +95,7 @@ func (w *window) end() {
 	w.changed.Broadcast()
 }
 
+// isOver reports whether no more calls may begin. It needs no lock.
 func (w *window) isOver() bool {
 	select {
 	case <-w.ended:
