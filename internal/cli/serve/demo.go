@@ -89,11 +89,11 @@ func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	also := " (HTTP+SSE at /sse)"
+	remark := " (HTTP+SSE at /sse)"
 	if o.auth {
-		also = ", which requires a token"
+		remark = ", which requires a token"
 	}
-	f.Note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C stops", listener.Addr(), also))
+	f.Note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C stops", listener.Addr(), remark))
 	return faults.ServeHTTP(ctx, "demo", listener, demoHandler(f, o))
 }
 

@@ -30,10 +30,11 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 	servers := knownServers(f, o.all)
 	for _, word := range args {
 		s := parseServer(word)
-		g := f.Invocation()
-		g.Server = s.id
-		g.ServerGiven = true
-		if out := (&connect.Conn{Env: &g.Env}).Find(nil); !out.OK() {
+		lookup := f.Invocation() // only to find the server: it opens no connection
+		lookup.Server = s.id
+		lookup.ServerGiven = true
+		conn := &connect.Conn{Env: &lookup.Env}
+		if out := conn.Find(nil); !out.OK() {
 			if isCommand(f, s.id) {
 				out.Hint = sessionHint
 			}
@@ -73,11 +74,12 @@ func (o *options) checkPatterns(members []gateway.Member) error {
 		patterns []string
 	}{{"--allow", o.allow}, {"--deny", o.deny}} {
 		for _, pattern := range flag.patterns {
-			server, _, parted := strings.Cut(pattern, "/")
+			server, _, hasTool := strings.Cut(pattern, "/")
 			fits := func(m gateway.Member) bool {
 				return filter.MatchGlob(server, m.Name) || filter.MatchGlob(server, m.Given)
 			}
-			if parted && (o.all || slices.ContainsFunc(members, fits)) {
+			fitsMember := o.all || slices.ContainsFunc(members, fits)
+			if hasTool && fitsMember {
 				continue
 			}
 			example := "NAME"
@@ -111,7 +113,7 @@ func knownServers(f *cmdutil.Factory, all bool) (servers []namedServer) {
 		if nameCounts[name] > 1 {
 			name = s.ID
 		}
-		servers = append(servers, namedServer{name, s.ID})
+		servers = append(servers, namedServer{name: name, id: s.ID})
 	}
 	if len(servers) == 0 {
 		f.Note("no known servers, so the lists are empty: " + f.HintText(wire.Run("servers")+" lists them"))
@@ -126,16 +128,18 @@ const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 // parseServer parses [NAME=]SERVER. Without NAME, the name of a URL is its host, the name of
 // CLIENT:NAME is its second part, and any other server is named as in word.
 func parseServer(word string) namedServer {
-	if name, id, ok := strings.Cut(word, "="); ok && strings.Trim(name, nameCharacters) == "" && name != "" {
-		return namedServer{name, id}
+	name, id, hasName := strings.Cut(word, "=")
+	isName := name != "" && strings.Trim(name, nameCharacters) == "" // otherwise the = is in a URL
+	if hasName && isName {
+		return namedServer{name: name, id: id}
 	}
 	if u, err := url.Parse(word); err == nil && strings.Contains(word, "://") && u.Host != "" {
-		return namedServer{u.Host, word}
+		return namedServer{name: u.Host, id: word}
 	}
-	if i := strings.LastIndexByte(word, ':'); i >= 0 && !strings.ContainsAny(word, "/.") {
-		return namedServer{word[i+1:], word} // CLIENT:NAME
+	if colon := strings.LastIndexByte(word, ':'); colon >= 0 && !strings.ContainsAny(word, "/.") {
+		return namedServer{name: word[colon+1:], id: word} // CLIENT:NAME
 	}
-	return namedServer{word, word}
+	return namedServer{name: word, id: word}
 }
 
 // isCommand reports whether a word that names no server seems to be a server's command: a program,
@@ -156,12 +160,12 @@ const servingVariable = "MCPC_SERVING"
 // invocation returns the environment of one connection to a server, which asks the user nothing and
 // puts name into each line of its messages. The returned function ends the recording.
 func invocation(f *cmdutil.Factory, name, id string) (*host.Env, func()) {
-	b := f.WithoutPrompts(&lineWriter{to: f.Stderr()}, id)
-	b.ErrStyle.Server = f.ErrStyle.Line(name)
-	b.UI = quiet{b}
-	b.Record.Lasts = true
-	b.Mark = servingVariable + "=1"
-	return &b.Env, func() { b.Env.EndRecording(wire.Outcome{}, 0) }
+	unprompted := f.WithoutPrompts(&lineWriter{to: f.Stderr()}, id)
+	unprompted.ErrStyle.Server = f.ErrStyle.Line(name)
+	unprompted.UI = quiet{unprompted}
+	unprompted.Record.Lasts = true
+	unprompted.Mark = servingVariable + "=1"
+	return &unprompted.Env, func() { unprompted.Env.EndRecording(wire.Outcome{}, 0) }
 }
 
 // quiet is the UI for the connections of mcpc serve: it does not ask the user, and does not show
@@ -188,6 +192,8 @@ type lineWriter struct {
 	incomplete []byte
 }
 
+// Write writes the lines that p completes. Several connections write to the same terminal, so that
+// parts of their lines would mix.
 func (l *lineWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

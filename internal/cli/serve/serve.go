@@ -63,11 +63,11 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 			if err := o.validate(f, args); err != nil {
 				return err
 			}
-			if flags := cmd.Flags(); !flags.Changed("timeout") {
+			if !cmd.Flags().Changed("timeout") {
 				f.Limits.Idle = defaultIdle
 			}
 			if !cmd.Flags().Changed("max-time") {
-				f.Limits.Hard = -1
+				f.Limits.Hard = -1 // no limit
 			}
 			return run(cmd.Context(), f, o, args)
 		},
@@ -210,7 +210,7 @@ func (o *options) readAdmission(f *cmdutil.Factory) (func(*http.Request) (int, s
 
 // serveHTTP serves g over HTTP at a loopback address, [HOST:]PORT, until ctx ends.
 func serveHTTP(ctx context.Context, f *cmdutil.Factory, g *gateway.Gateway, address string) error {
-	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil { // a port alone
 		address = "127.0.0.1:" + address
 	}
 	listener, out := cmdutil.ListenLoopback("--http", address)
