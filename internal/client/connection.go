@@ -145,10 +145,10 @@ type guarded[T any] struct {
 func (g *guarded[T]) load() T { return g.update(func(*T) {}) }
 
 // update calls change with the value under the mutex, and returns the value before the change.
-func (g *guarded[T]) update(change func(*T)) (before T) {
+func (g *guarded[T]) update(change func(*T)) T {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	before = g.value
+	before := g.value
 	change(&g.value)
 	return before
 }
@@ -164,7 +164,8 @@ func (c *connection) era() era {
 }
 
 // takeProbeReply returns probeReply and resets it.
-func (c *connection) takeProbeReply() (r *reply) {
+func (c *connection) takeProbeReply() *reply {
+	var r *reply
 	c.update(func(f *connectionState) {
 		r = f.probeReply
 		f.probeReply = nil
@@ -220,7 +221,7 @@ func (c *connection) sendOneWay(ctx context.Context, out *transport.Outgoing) re
 
 // Receive handles a message that is not the response to a pending request. It reports whether m may
 // be reused afterwards, which is true for progress notifications only.
-func (c *connection) Receive(m *wire.Message) (free bool) {
+func (c *connection) Receive(m *wire.Message) bool {
 	switch m.Kind {
 	case wire.Request:
 		checkUnasked(c, m)
@@ -336,9 +337,9 @@ func (a *answerPool) finish() {
 }
 
 // deliverNotification passes a notification to Options.Notified. It drops progress of requests that
-// are not pending (basic/utilities/progress). free reports whether m may be reused, which is true only
+// are not pending (basic/utilities/progress). It reports whether m may be reused, which is true only
 // for progress that Options.Passing releases.
-func (s *Session) deliverNotification(m *wire.Message) (free bool) {
+func (s *Session) deliverNotification(m *wire.Message) bool {
 	isProgress := m.Method == "notifications/progress"
 	isExpected := !isProgress || s.pending.noteProgress(m)
 	if isExpected && s.opt.Notified != nil {

@@ -32,7 +32,7 @@ type repeatedFinding struct {
 
 // add counts f and reports whether it is the first of its kind. summary, as in repeatedFinding,
 // identifies the kind. After maxRepeated kinds, findings of other kinds are not counted or reported.
-func (r *repeatedFindings) add(f wire.Finding, summary string) (first bool) {
+func (r *repeatedFindings) add(f wire.Finding, summary string) bool {
 	for _, row := range r.rows {
 		if row.summary == summary {
 			row.count++

@@ -193,7 +193,8 @@ func (sub *subscription) markInactive(why string) {
 }
 
 // missingFrom returns descriptions of the changes that f selects and other does not.
-func (f SubscriptionFilter) missingFrom(other SubscriptionFilter) (names []string) {
+func (f SubscriptionFilter) missingFrom(other SubscriptionFilter) []string {
+	var names []string
 	for _, list := range []struct {
 		name            string
 		inThis, inOther bool

@@ -300,7 +300,7 @@ func (p *pendingRequests) keepToken(token json.RawMessage) (forget func()) {
 // noteProgress restarts the idle timer of the request that m belongs to, if the progress value
 // increases (basic/utilities/progress): repeated values must not extend the wait. It reports
 // whether m belongs to a pending request or a task.
-func (p *pendingRequests) noteProgress(m *wire.Message) (isOurs bool) {
+func (p *pendingRequests) noteProgress(m *wire.Message) bool {
 	params, _ := m.ParamMembers()
 	value, err := strconv.ParseFloat(string(params.Value("progress")), 64)
 	p.mu.Lock()

@@ -59,7 +59,7 @@ type questions struct {
 }
 
 // add adds a question. The returned function removes it.
-func (qs *questions) add(id string, withdraw func()) (closed func()) {
+func (qs *questions) add(id string, withdraw func()) func() {
 	q := &question{id, withdraw}
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

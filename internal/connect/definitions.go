@@ -182,7 +182,7 @@ func (c *Conn) parseTools(items []json.RawMessage, first int) (usable []mcp.Tool
 
 // Ambiguous returns a warning for each name that several tools have, and nil if there is no such
 // name.
-func Ambiguous(names []string) (texts []string) {
+func Ambiguous(names []string) []string {
 	count := make(map[string]int, len(names))
 	for _, name := range names {
 		count[name]++
@@ -190,6 +190,7 @@ func Ambiguous(names []string) (texts []string) {
 	if len(count) == len(names) {
 		return nil
 	}
+	var texts []string
 	for _, name := range names {
 		if n := count[name]; n > 1 {
 			texts = append(texts, fmt.Sprintf("the server lists %d tools named %q: use --index to call one", n, name))

@@ -144,7 +144,8 @@ func (c *Conn) SortEntries(k Kind, list client.List) Entries {
 }
 
 // parseItems parses items of a list. first is the number of the first item in the whole list.
-func (c *Conn) parseItems(k Kind, items []json.RawMessage, first int) (e Entries) {
+func (c *Conn) parseItems(k Kind, items []json.RawMessage, first int) Entries {
+	var e Entries
 	if k == ToolKind {
 		e.Tools, e.leftOut = c.parseTools(items, first)
 		return e

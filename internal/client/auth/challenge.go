@@ -45,9 +45,10 @@ func compiled(pattern string) func() *regexp.Regexp {
 // ParseChallenges parses the values of WWW-Authenticate; a value may contain several challenges.
 // Servers forget commas and quotes, so it skips what is neither a scheme nor a parameter, one
 // character at a time.
-func ParseChallenges(values []string) (all []Challenge) {
+func ParseChallenges(values []string) []Challenge {
 	// skip returns rest without n bytes and the separators after them.
 	skip := func(rest string, n int) string { return strings.TrimLeft(rest[n:], blanks+",") }
+	var all []Challenge
 	for _, value := range values {
 		for rest := skip(value, 0); rest != ""; {
 			found := schemeIn().FindStringSubmatch(rest)
@@ -95,7 +96,8 @@ func SelectChallenge(all []Challenge) (best Challenge, ok bool) {
 }
 
 // metadata returns the URLs of resource metadata that the challenge names.
-func (c Challenge) metadata() (named []string) {
+func (c Challenge) metadata() []string {
+	var named []string
 	if first := c.Params["resource_metadata"]; first != "" {
 		named = append(named, first)
 	}

@@ -28,14 +28,14 @@ const proofAlgorithm = "ES256"
 // if the server asks for DPoP and its authorization server supports it. A thief cannot use such a
 // token without the key: each request proves that its sender has the key (RFC 9449). The key is kept
 // as long as its token.
-func (l *login) bindToKey() (err error) {
+func (l *login) bindToKey() error {
 	isDeclared := slices.Contains(l.found.Server.Proofs, proofAlgorithm)
 	isRequested := l.req.Challenge.Scheme == "dpop" && isDeclared
 	if !l.req.Bind && !isRequested {
 		return nil
 	}
 	rule := `"dpop_signing_alg_values_supported" has ` + proofAlgorithm + " (RFC 9449 section 5.1)"
-	err = l.flow.check(rule, isDeclared, &Error{
+	err := l.flow.check(rule, isDeclared, &Error{
 		Rule: NoProof,
 		Text: "the authorization server does not declare DPoP with " + proofAlgorithm,
 		Hint: wire.Run("auth logout") + ", then " + wire.Run("login") + " without --dpop, gets a bearer token",

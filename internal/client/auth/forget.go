@@ -20,7 +20,8 @@ type Forgotten struct {
 // may not know it any more. It keeps other clients without a proof. It deletes the settings of the
 // last login, and the pending challenge if there was a token. It does not change the elements of b's
 // old lists.
-func (b *Records) Forget(endpoint, account string) (f Forgotten) {
+func (b *Records) Forget(endpoint, account string) Forgotten {
+	var f Forgotten
 	b.Tokens = slices.DeleteFunc(slices.Clone(b.Tokens), func(t Token) bool {
 		isDeleted := t.Account == account && Covers(t.Resource, endpoint)
 		if isDeleted {

@@ -144,7 +144,8 @@ var embeddingNets = []struct {
 }
 
 // prefixes parses prefixes of addresses.
-func prefixes(texts ...string) (all []netip.Prefix) {
+func prefixes(texts ...string) []netip.Prefix {
+	var all []netip.Prefix
 	for _, text := range texts {
 		all = append(all, netip.MustParsePrefix(text))
 	}

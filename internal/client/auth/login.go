@@ -441,8 +441,9 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 }
 
 // storeToken stores the token of a response.
-func (l *login) storeToken(ctx context.Context, c Client, t *tokenResponse) (err error) {
+func (l *login) storeToken(ctx context.Context, c Client, t *tokenResponse) error {
 	l.token.Client = c.ID
+	var err error
 	l.token, err = l.store.tokenOf(t, l.token, l.flow.now())
 	if err != nil {
 		return err

@@ -6,7 +6,8 @@ import "slices"
 // user's, else the challenge's, else all scopes of the resource, else no scopes, so that the
 // parameter is omitted. It also keeps the scopes of before, which were requested at the last login
 // (SEP-2350), so that a token does not lose access.
-func selectScopes(userScopes []string, c Challenge, r *Resource, before []string) (chosen []string) {
+func selectScopes(userScopes []string, c Challenge, r *Resource, before []string) []string {
+	var chosen []string
 	switch {
 	case len(userScopes) > 0:
 		chosen = userScopes
@@ -19,7 +20,8 @@ func selectScopes(userScopes []string, c Challenge, r *Resource, before []string
 }
 
 // union returns the elements of a and then of b, each once.
-func union(a, b []string) (all []string) {
+func union(a, b []string) []string {
+	var all []string
 	for _, scope := range slices.Concat(a, b) {
 		if !slices.Contains(all, scope) {
 			all = append(all, scope)

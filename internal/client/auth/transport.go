@@ -86,7 +86,7 @@ func (g *Transport) Unsolved() *Refusal {
 }
 
 // OtherAccounts returns the other accounts that have a token for the endpoint, sorted.
-func (g *Transport) OtherAccounts() (names []string) {
+func (g *Transport) OtherAccounts() []string {
 	if g.Store == nil {
 		return nil
 	}
@@ -94,6 +94,7 @@ func (g *Transport) OtherAccounts() (names []string) {
 	if err != nil {
 		return nil
 	}
+	var names []string
 	for _, t := range records.Tokens {
 		if t.Account != g.Account && t.Account != "" && Covers(t.Resource, g.Endpoint) {
 			names = append(names, t.Account)

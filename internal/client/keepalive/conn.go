@@ -367,8 +367,9 @@ func listen(socket string) (net.Listener, error) {
 
 // RemoveStaleSockets removes the sockets of dead supervisors from a directory and returns their
 // number. It connects with datagrams, which a running supervisor does not notice.
-func RemoveStaleSockets(dir string) (removed int) {
+func RemoveStaleSockets(dir string) int {
 	entries, _ := os.ReadDir(dir)
+	removed := 0
 	for _, e := range entries {
 		if e.Type() != fs.ModeSocket || filepath.Ext(e.Name()) != socketExt {
 			continue

@@ -158,7 +158,8 @@ func (s *supervisor) addRequestLocked(u *user, m *wire.Message) {
 
 // abandonLocked removes the requests of a user. It returns the messages to send to the server:
 // cancellations, and answers to the requests that the user had received.
-func (s *supervisor) abandonLocked(u *user) (messages [][]byte) {
+func (s *supervisor) abandonLocked(u *user) [][]byte {
+	var messages [][]byte
 	for id, req := range s.pending {
 		if req.user != u {
 			continue
@@ -301,10 +302,11 @@ func (s *supervisor) receiversOfAllLocked(messages []*wire.Message) []*user {
 }
 
 // messagesLocked returns the messages that users find in a line that is not one message.
-func (s *supervisor) messagesLocked(line []byte) (items []*wire.Message) {
+func (s *supervisor) messagesLocked(line []byte) []*wire.Message {
 	parts := transport.SplitLine(line, func(m *wire.Message) bool {
 		return s.pending[string(m.ID)] != nil && m.IsResponseTo(m.ID)
 	})
+	var items []*wire.Message
 	for _, part := range parts {
 		if part.Message != nil {
 			items = append(items, part.Message)

@@ -204,7 +204,7 @@ func (s *supervisor) leave(u *user) {
 }
 
 // dropLocked removes a user and returns the messages to send to the server in its place.
-func (s *supervisor) dropLocked(u *user) (messages [][]byte) {
+func (s *supervisor) dropLocked(u *user) [][]byte {
 	u.isGone = true
 	delete(s.connections, u)
 	u.finishLocked()

@@ -121,12 +121,13 @@ func (o orphan) reap() {
 
 // listOrphans returns the children of mcpc that are in other sessions, running servers among them. It
 // returns nil if the system does not list them.
-func listOrphans() (all []orphan) {
+func listOrphans() []orphan {
 	lists, _ := filepath.Glob("/proc/self/task/*/children")
 	own, err := unix.Getsid(0)
 	if err != nil {
 		return nil
 	}
+	var all []orphan
 	for _, list := range lists {
 		raw, _ := os.ReadFile(list)
 		for _, word := range strings.Fields(string(raw)) {

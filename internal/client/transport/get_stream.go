@@ -199,13 +199,13 @@ func (g *GetStream) finish(ctx context.Context, f *Fault, finding wire.Finding) 
 // else as a finding. Servers may close the stream at any time, and many do to save a connection
 // (2025-11-25 basic/transports); if their events have ids, no message is missed then. It reports
 // whether a message may have been missed.
-func (g *GetStream) reportBreak(f *Fault, pos *streamPosition) (missed bool) {
+func (g *GetStream) reportBreak(f *Fault, pos *streamPosition) bool {
 	why := "the GET stream for notifications " + HowEnded(f)
 	level := wire.Info
 	if f.Err != nil {
 		level = wire.Warning
 	}
-	missed = f.Err != nil || pos.id == ""
+	missed := f.Err != nil || pos.id == ""
 	if !missed || !g.listeners.Lost(why) {
 		g.http.inbox.Finding(wire.Finding{Rule: "stream_lost", Severity: level, Text: why + "; reconnecting"})
 	}

@@ -182,7 +182,8 @@ func Backoff(attempt int) time.Duration {
 
 // readReply reads the events of one HTTP response up to the response to out, or up to the end of the
 // stream, which is a fault. With AcceptsAny, the bytes that are no message are then the reply.
-func (t *HTTP) readReply(ctx context.Context, rt *roundTrip, out *Outgoing, pos *streamPosition) (r Reply) {
+func (t *HTTP) readReply(ctx context.Context, rt *roundTrip, out *Outgoing, pos *streamPosition) Reply {
+	var r Reply
 	f := t.eachEvent(ctx, rt, pos, func(ev sse.Event) (answered bool) {
 		if ev.IsMessage() {
 			r, answered = t.handleEvent(ev, out, pos)

@@ -323,14 +323,14 @@ func (u *partialLine) pending() (n int, begin []byte) {
 
 // Pending describes the output that still lacks its line end, for a request without a response. It
 // returns the zero value if the output ends with a complete line.
-func (p *Pipe) Pending() (m Diagnostic) {
+func (p *Pipe) Pending() Diagnostic {
 	u := &p.tail
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(bytes.TrimSpace(u.start)) == 0 {
-		return m
+		return Diagnostic{}
 	}
-	m.Text = fmt.Sprintf("%d bytes without a line end: %q", u.size, u.start)
+	m := Diagnostic{Text: fmt.Sprintf("%d bytes without a line end: %q", u.size, u.start)}
 	if u.size > len(u.start) {
 		m.Text = fmt.Sprintf("%d bytes without a line end, beginning with %q", u.size, u.start)
 	}

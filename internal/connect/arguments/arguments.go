@@ -482,7 +482,8 @@ func EscapedName(name string) string {
 }
 
 // pointer returns the JSON pointer (RFC 6901) of the word's value.
-func (w Word) pointer() (where string) {
+func (w Word) pointer() string {
+	where := ""
 	for _, p := range w.Path {
 		switch {
 		case !p.isItem:

@@ -11,7 +11,7 @@ import (
 // PowerShell removes double quotes, cmd keeps single quotes and splits at spaces, and editors
 // insert typographic quotes. It returns the members as NAME=VALUE words. Returns nil if the words
 // are valid JSON or anything else, or if a value is an object or a list.
-func BrokenObject(args []string) (words []string) {
+func BrokenObject(args []string) []string {
 	text := strings.TrimSpace(strings.Join(args, " "))
 	if jsonraw.Valid([]byte(text)) == nil {
 		return nil
@@ -22,6 +22,7 @@ func BrokenObject(args []string) (words []string) {
 	if !isObject || strings.ContainsAny(members, "{}[]") {
 		return nil
 	}
+	var words []string
 	for _, member := range splitOutsideQuotes(members, ',') {
 		if strings.TrimSpace(member) == "" {
 			continue // an extra comma

@@ -164,12 +164,13 @@ const maxStderrLine = 300
 
 // stderrLines returns the main lines that a failed server wrote to stderr, without secrets and
 // control characters.
-func (l *link) stderrLines(out wire.Outcome) (lines []string) {
+func (l *link) stderrLines(out wire.Outcome) []string {
 	if out.Process == nil || l.env == nil {
 		return nil
 	}
 	process := wire.ProcessFacts{Stderr: l.env.Secrets.Text(out.Process.Stderr)}
 	all, _ := process.MainLines()
+	var lines []string
 	for _, line := range all {
 		line = strings.TrimRight(line, "\r")
 		if strings.TrimSpace(line) == "" {
@@ -337,9 +338,10 @@ func (l *link) forwardLog(m *wire.Message) {
 }
 
 // newestCall returns the newest running call that matches accepts, or nil.
-func (l *link) newestCall(matches func(*call) bool) (newest *call) {
+func (l *link) newestCall(matches func(*call) bool) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var newest *call
 	for c := range l.calls {
 		isNewer := newest == nil || c.number > newest.number
 		if isNewer && matches(c) {

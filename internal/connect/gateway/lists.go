@@ -151,8 +151,9 @@ func (l *link) storeList(
 	conn *connect.Conn,
 	k connect.Kind,
 	items []json.RawMessage,
-) (shown []json.RawMessage) {
+) []json.RawMessage {
 	var built tables // without holding the lock: building asks the store and the user
+	var shown []json.RawMessage
 	switch k {
 	case connect.ToolKind:
 		built.tools, shown = l.buildToolTable(ctx, conn, items)

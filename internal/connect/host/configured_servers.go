@@ -185,10 +185,11 @@ func decodeConfig(path string, raw []byte) (json.RawMessage, error) {
 
 // ConfiguredServers returns the servers of all configuration files, and warns about files that
 // cannot be read.
-func (e *Env) ConfiguredServers() (all []target.Server) {
+func (e *Env) ConfiguredServers() []target.Server {
 	for _, text := range e.UnreadableFiles() {
 		e.UI.Warn(text)
 	}
+	var all []target.Server
 	for _, f := range e.ConfigFiles() {
 		all = append(all, f.Servers...)
 	}
@@ -196,8 +197,9 @@ func (e *Env) ConfiguredServers() (all []target.Server) {
 }
 
 // UnreadableFiles returns a message for each file that cannot be read.
-func (e *Env) UnreadableFiles() (all []string) {
+func (e *Env) UnreadableFiles() []string {
 	reported := map[string]bool{}
+	var all []string
 	for _, f := range e.ConfigFiles() {
 		if f.Err != nil && !reported[f.Path] {
 			reported[f.Path] = true
@@ -217,7 +219,8 @@ func (e *Env) Tilde(path string) string {
 
 // ConfiguredNames returns the names of all configured servers, sorted: NAME and CLIENT:NAME for
 // each.
-func (e *Env) ConfiguredNames() (names []string) {
+func (e *Env) ConfiguredNames() []string {
+	var names []string
 	for _, f := range e.ConfigFiles() {
 		for _, s := range f.Servers {
 			names = append(names, s.Name, s.ID())

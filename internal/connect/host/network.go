@@ -121,8 +121,9 @@ func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) 
 
 // readCertificates reads the files of certificates and sets the TLS configurations of w. Its errors
 // name the flag.
-func readCertificates(e *Env, w *Network) (err error) {
+func readCertificates(e *Env, w *Network) error {
 	certificates := network.Certificates{Insecure: e.Network.Insecure}
+	var err error
 	for _, file := range []struct {
 		flag, name string
 		content    *[]byte
@@ -179,10 +180,11 @@ func (w *Network) Kept() *state.Reach {
 
 // Options returns the settings as options of curl, each a name and a value or "". It omits settings
 // that are not set. w may be nil.
-func (w *Network) Options(insecure bool) (all [][2]string) {
+func (w *Network) Options(insecure bool) [][2]string {
 	if w == nil {
 		return nil
 	}
+	var all [][2]string
 	if insecure {
 		all = append(all, [2]string{"--insecure"})
 	}

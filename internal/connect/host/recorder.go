@@ -255,7 +255,7 @@ func (e *Env) GaveUp(o wire.Outcome, exit int) {
 // LastRow returns the row of this run's last request for method, otherwise of its last request.
 // Returns nil if the recording has no such row or cannot be read again. file is the file of
 // --record, or "": it may contain other runs, even at the same time.
-func (r *Recording) LastRow(file, method string) (last *rows.Row) {
+func (r *Recording) LastRow(file, method string) *rows.Row {
 	if r.Recorder == nil || r.read(file) != nil {
 		return nil
 	}
@@ -263,6 +263,7 @@ func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 	if file != "" {
 		row = func(n int) *rows.Row { return r.capture.RowIn(r.runMark, n) }
 	}
+	var last *rows.Row
 	for n := 1; row(n) != nil; n++ { // rows are numbered from 1
 		next := row(n)
 		if rows.IsByServer(next) {

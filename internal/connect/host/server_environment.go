@@ -180,7 +180,8 @@ func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 
 // Dotenv parses lines of NAME=VALUE as editors do. It removes quotes and a leading "export", and
 // expands no variables. It skips comments and lines without a name.
-func Dotenv(text string) (all []target.Setting) {
+func Dotenv(text string) []target.Setting {
+	var all []target.Setting
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")

@@ -74,7 +74,8 @@ func (e *Env) Trust(ctx context.Context, store *state.Store, s target.Server) er
 }
 
 // ServerFacts returns what the user has to confirm about a server, as rows of a name and a value.
-func ServerFacts(e *Env, s target.Server) (rows [][]string) {
+func ServerFacts(e *Env, s target.Server) [][]string {
+	var rows [][]string
 	add := func(name, value string) {
 		if value != "" {
 			rows = append(rows, []string{name, value})

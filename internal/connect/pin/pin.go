@@ -57,7 +57,8 @@ func Check(ctx context.Context, c *connect.Conn, tool *connect.Definition) Stand
 
 // ChangedTools returns the tools that the user has to approve again, and shows what changed in
 // them. It returns nil without a state directory.
-func ChangedTools(ctx context.Context, c *connect.Conn, tools []mcp.Tool) (changed []*connect.Definition) {
+func ChangedTools(ctx context.Context, c *connect.Conn, tools []mcp.Tool) []*connect.Definition {
+	var changed []*connect.Definition
 	for _, t := range tools {
 		if c.Store == nil {
 			break
@@ -335,13 +336,14 @@ func storeKey(c *connect.Conn) string {
 }
 
 // serverNames returns the names that the user knows the server by.
-func serverNames(c *connect.Conn) (names []string) {
+func serverNames(c *connect.Conn) []string {
 	if c.Origin != nil {
 		return []string{c.Origin.ID()}
 	}
 	if c.Saved == nil {
 		return []string{c.Where}
 	}
+	var names []string
 	if c.Saved.Endpoint != "" {
 		names = []string{c.Env.Secrets.Text(redact.RedactURL(c.Saved.Endpoint))}
 	}

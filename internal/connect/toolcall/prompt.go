@@ -116,7 +116,8 @@ func checkDefinition(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out
 }
 
 // NotStrings returns a finding for each argument that is not a string. Prompts take strings only.
-func NotStrings(given jsonraw.Members) (findings []wire.Finding) {
+func NotStrings(given jsonraw.Members) []wire.Finding {
+	var findings []wire.Finding
 	for _, m := range given {
 		if _, ok := jsonraw.Text(m.Value); !ok {
 			findings = append(findings, wire.Finding{
