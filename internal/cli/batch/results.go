@@ -147,7 +147,8 @@ func (t *tally) mostSevere() wire.Kind {
 }
 
 // failures counts the failed results by kind, the most severe first: "2 tool_error, 1 timeout".
-func (t *tally) failures() (text string) {
+func (t *tally) failures() string {
+	text := ""
 	for _, kind := range cmdutil.KindsBySeverity() {
 		if n := t.kinds[kind]; n > 0 {
 			if text != "" {

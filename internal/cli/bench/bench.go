@@ -161,7 +161,7 @@ help exit-codes: no call succeeded, or the run ended because calls failed.`,
 }
 
 // validateArguments parses the arguments, and rejects options that are invalid or cannot be combined.
-func (o *options) validateArguments(f *cmdutil.Factory, words []string, document string) (err error) {
+func (o *options) validateArguments(f *cmdutil.Factory, words []string, document string) error {
 	if !f.ServerGiven && o.argv == nil {
 		if len(words) < 2 && !(len(words) == 1 && (words[0] == "demo" || cmdutil.IsURL(words[0]))) {
 			refused := wire.Outcome{
@@ -179,6 +179,7 @@ func (o *options) validateArguments(f *cmdutil.Factory, words []string, document
 		return usage.New("bench needs the name of a tool", wire.RunOnServer("list")+" shows the tools")
 	}
 	o.call.Name = words[0]
+	var err error
 	o.call.Given, err = arguments.Parse(&f.Env, words[1:], document, false)
 	if err != nil {
 		return err

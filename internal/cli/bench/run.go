@@ -96,7 +96,8 @@ func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (measurements 
 }
 
 // closeOthers closes all connections except the first, which the command closes.
-func closeOthers(ctx context.Context, measurements []*measurement) (err error) {
+func closeOthers(ctx context.Context, measurements []*measurement) error {
+	var err error
 	for _, m := range measurements[1:] {
 		err = cmdutil.Join(err, m.f.Close(ctx, m.conn))
 	}

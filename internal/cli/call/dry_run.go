@@ -26,7 +26,7 @@ import (
 // dryRun prints the request that a call would send, without sending it. It uses what is remembered
 // of the server. If the tool's definition is unknown, outdated or does not accept the arguments,
 // dryRun requests it from the server as the call would, unless --offline is given.
-func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) {
+func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	if o.Task != 0 {
 		return usage.New("--task is negotiated with the server, which --dry-run does not contact", "use only one of the two")
 	}
@@ -63,6 +63,7 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 	default:
 		out = toolcall.Unchecked(c, nil, &o.Request)
 	}
+	var err error
 	if requestsDefinition {
 		tool, out, err = requestDefinition(ctx, f, o.argv, c, &opt, &o.Request)
 	}

@@ -51,8 +51,9 @@ everything else ends the command at once.`,
 
 // waitForPing pings until the server answers or wait is over, and prints the last attempt. That
 // attempt may take the rest of wait, and at least a second.
-func waitForPing(ctx context.Context, f *cmdutil.Factory, argv []string, wait time.Duration) (err error) {
+func waitForPing(ctx context.Context, f *cmdutil.Factory, argv []string, wait time.Duration) error {
 	deadline := f.Now().Add(wait)
+	var err error
 	for waiting := false; ; waiting = true {
 		attemptLimit := max(deadline.Sub(f.Now()), time.Second)
 		isLimitLonger := f.Limits.Idle <= 0 || f.Limits.Idle > attemptLimit // 0 or less is no limit

@@ -124,7 +124,7 @@ func messageWord(message string) string {
 }
 
 // runRaw sends the request, notification or bytes, and prints the response.
-func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
+func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true, SkipNegotiation: true})
 	if !out.OK() {
 		return cmdutil.Exit(out)
@@ -144,7 +144,7 @@ func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
 	if out.Kind == wire.BadResponse && out.Hint == "" {
 		out.Hint = "-vvv shows the exact bytes and header fields"
 	}
-	err = showRaw(ctx, f, out)
+	err := showRaw(ctx, f, out)
 	cmdutil.PrintExplanation(ctx, f, o.method)
 	return err
 }
@@ -163,12 +163,13 @@ func RawID(text string) json.RawMessage {
 
 // showRaw prints the received bytes, even if they are invalid. With --json or --jq it prints the
 // result, as other commands do.
-func showRaw(ctx context.Context, f *cmdutil.Factory, out wire.Outcome) (err error) {
+func showRaw(ctx context.Context, f *cmdutil.Factory, out wire.Outcome) error {
 	wantsResult := f.JSON || f.Jq != "" && !f.Wire // with --wire, --jq reads the whole message
 	if wantsResult && out.Result != nil {
 		return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out))
 	}
 	f.Record.SetOutcome(out)
+	var err error
 	if raw := responseBytes(out); raw != nil {
 		err = cmdutil.Print(
 			ctx,
@@ -199,8 +200,9 @@ func completeMethod(_ *cobra.Command, args []string, typed string) ([]string, co
 }
 
 // methodNames returns the methods of the protocol.
-func methodNames() (names []string) {
+func methodNames() []string {
 	entries, _ := glossary.Read()
+	var names []string
 	for _, e := range entries {
 		if e.Group == "methods" {
 			names = append(names, e.Words...)

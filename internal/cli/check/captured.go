@@ -67,7 +67,8 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 
 // serversOf returns the distinct servers of a capture. Recordings of a command name their server in
 // the head; recordings of a proxy and imported files name it in each row.
-func serversOf(c *rows.Capture, rows []*rows.Row) (names []string) {
+func serversOf(c *rows.Capture, rows []*rows.Row) []string {
+	var names []string
 	add := func(name string) {
 		if name != "" && !slices.Contains(names, name) {
 			names = append(names, name)

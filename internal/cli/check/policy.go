@@ -226,7 +226,8 @@ func (p *policy) readBaseline(f *cmdutil.Factory, name string) error {
 
 // offIDs returns the rules that check sends no requests for. The linter judges them nevertheless,
 // because other rules depend on their findings.
-func (p *policy) offIDs() (ids []string) {
+func (p *policy) offIDs() []string {
+	var ids []string
 	for _, r := range lint.Rules() {
 		if _, off := p.off[r.ID]; off || !p.selects(r.ID) {
 			ids = append(ids, r.ID)

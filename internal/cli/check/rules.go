@@ -71,7 +71,8 @@ func listRules(ctx context.Context, f *cmdutil.Factory) error {
 }
 
 // selectors returns the words that select rules: their ids and tags.
-func selectors() (words []string) {
+func selectors() []string {
+	var words []string
 	for _, r := range lint.Rules() {
 		words = append(words, r.ID)
 		for _, tag := range r.Tags {

@@ -52,8 +52,9 @@ func AnswerOf(o wire.Outcome) Answer {
 // Show prints the answer if the outcome has one, explains the exchanges of these methods if
 // --explain is set, and returns the outcome as an error. It prints before the connection is closed:
 // the reader need not wait until the server has exited.
-func Show(ctx context.Context, f *Factory, o wire.Outcome, ans Answer, methods ...string) (err error) {
+func Show(ctx context.Context, f *Factory, o wire.Outcome, ans Answer, methods ...string) error {
 	f.Record.SetOutcome(o)
+	var err error
 	if f.HasAnswer(o) {
 		err = Print(ctx, f, ans)
 	}

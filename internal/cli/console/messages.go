@@ -28,11 +28,12 @@ func (d *Dialog) ShowMessages(params json.RawMessage) {
 
 // blockTexts returns the texts of a message's content. Content that is not text becomes its type in
 // parentheses.
-func blockTexts(content json.RawMessage) (texts []string) {
+func blockTexts(content json.RawMessage) []string {
 	items := []json.RawMessage{content} // content is one block, or a list of blocks
 	if list, err := jsonraw.Array(content); err == nil {
 		items = list
 	}
+	var texts []string
 	for _, item := range items {
 		block, _ := jsonraw.Object(item)
 		text := block.Text("text")

@@ -23,7 +23,8 @@ func Document(seed uint64, rules []proxy.ListedRule, verdicts []proxy.Verdict) j
 }
 
 // CountBad counts the verdicts on faults that the client handled badly.
-func CountBad(verdicts []proxy.Verdict) (n int) {
+func CountBad(verdicts []proxy.Verdict) int {
+	n := 0
 	for _, v := range verdicts {
 		if v.Bad {
 			n++

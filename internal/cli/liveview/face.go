@@ -102,8 +102,8 @@ func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server) erro
 }
 
 // printURL prints a new address of the page and returns it. The previous address becomes invalid.
-func (p Page) printURL(f *cmdutil.Factory, s *web.Server) (url string) {
-	url = s.URL()
+func (p Page) printURL(f *cmdutil.Factory, s *web.Server) string {
+	url := s.URL()
 	if p.Filter != "" {
 		url += "&" + neturl.Values{"f": {p.Filter}}.Encode()
 	}

@@ -70,7 +70,8 @@ func (a *Actor) eachHeld(visit func(control.Held)) {
 
 // heldQuestions returns the held requests of servers that the user can answer in place of the
 // client.
-func (a *Actor) heldQuestions() (all []view.Question) {
+func (a *Actor) heldQuestions() []view.Question {
+	var all []view.Question
 	a.eachHeld(func(h control.Held) {
 		if q, ok := a.heldQuestion(h); ok {
 			all = append(all, q)

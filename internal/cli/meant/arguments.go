@@ -170,7 +170,7 @@ func mayBeAssignment(name, value string) bool {
 // argumentNames returns the names of the arguments of a cached tool or prompt, the required
 // arguments first, without names that a shell would have to quote. It returns nil if the tool or
 // prompt is not cached: no request is sent for a hint.
-func argumentNames(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) (names []string) {
+func argumentNames(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) []string {
 	entry := f.EntryOf(cmd, k, name)
 	if entry == nil {
 		return nil
@@ -192,6 +192,7 @@ func argumentNames(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name 
 			others = append(others, name)
 		}
 	}
+	var names []string
 	for _, name := range slices.Concat(required, others) {
 		if shellwords.Inert(name) && !slices.Contains(names, name) {
 			names = append(names, name)

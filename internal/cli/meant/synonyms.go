@@ -155,8 +155,9 @@ func quoteSafely(words []string) string {
 // hint returns the hint for the text of a synonym. fill returns the replacement for a name in
 // braces. A command that asks a server gets the -s of the command line, if the command line has
 // one.
-func (h hinter) hint(text string, fill func(string) string) (hint wire.Hint) {
+func (h hinter) hint(text string, fill func(string) string) wire.Hint {
 	braces := regexp.MustCompile(`\{[^{}"]*\}`)
+	var hint wire.Hint
 	for i, part := range strings.Split(text, "`") { // each second part is a command line
 		part = braces.ReplaceAllStringFunc(part, func(name string) string { return fill(name[1 : len(name)-1]) })
 		if i%2 == 0 {

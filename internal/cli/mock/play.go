@@ -300,7 +300,7 @@ func missesText(c mock.Coverage) string {
 
 // coverageRows returns the rows of the coverage table: one for each method and name, with the
 // number of recorded and played exchanges and of plays.
-func coverageRows(c mock.Coverage) (rows [][]string) {
+func coverageRows(c mock.Coverage) [][]string {
 	type sum struct{ recorded, played, times int }
 	sums := map[[2]string]*sum{}
 	var order [][2]string
@@ -316,6 +316,7 @@ func coverageRows(c mock.Coverage) (rows [][]string) {
 			s.played++
 		}
 	}
+	var rows [][]string
 	for _, key := range order {
 		s := sums[key]
 		rows = append(rows, []string{key[0], key[1], strconv.Itoa(s.recorded), strconv.Itoa(s.played), strconv.Itoa(s.times)})

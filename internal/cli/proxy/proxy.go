@@ -197,7 +197,7 @@ func leadsTo(u *url.URL, address string) bool {
 }
 
 // introduceProxy prints the URLs for clients and returns them.
-func introduceProxy(f *cmdutil.Factory, p *proxy.Proxy, targets []string) (clientURLs string) {
+func introduceProxy(f *cmdutil.Factory, p *proxy.Proxy, targets []string) string {
 	var all []string
 	for i, r := range p.Routes {
 		all = append(all,

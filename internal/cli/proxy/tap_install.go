@@ -95,7 +95,8 @@ func clientRows() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func clientNames() (names []string) {
+func clientNames() []string {
+	var names []string
 	for _, c := range target.Clients {
 		if c.Editable() {
 			names = append(names, c.Name)

@@ -78,7 +78,8 @@ func (g Request) UserFields() []wire.Field {
 
 // MirrorFields returns the header fields that repeat a part of the message (2026-07-28
 // basic/transports/streamable-http, "Standard headers").
-func MirrorFields(g Request) (fields []wire.Field) {
+func MirrorFields(g Request) []wire.Field {
+	var fields []wire.Field
 	if head := g.head(); head != nil {
 		for _, f := range head.Fields {
 			name := strings.ToLower(f.Name)
@@ -111,11 +112,12 @@ func (g Request) RecordedAnswers() host.Answers {
 }
 
 // AnswerFlagWords returns the words of the flags that answer server requests.
-func (g Request) AnswerFlagWords(s *traffic.Script) (words []string) {
+func (g Request) AnswerFlagWords(s *traffic.Script) []string {
 	if g.Row.Method == "initialize" {
 		return nil
 	}
 	flags, _ := g.answerFlags()
+	var words []string
 	flags.Visit(func(f *pflag.Flag) {
 		for _, text := range cmdutil.FlagValues(f) {
 			if f.Value.Type() != "bool" {

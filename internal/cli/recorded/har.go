@@ -64,7 +64,8 @@ func archiveHint(err *har.ArchiveError, name string) wire.Hint {
 
 // DescribeOmissions describes what an archive contains that is not in the capture, and what it
 // lacks, with counts.
-func DescribeOmissions(facts har.Imported) (texts []string) {
+func DescribeOmissions(facts har.Imported) []string {
+	var texts []string
 	for _, part := range []struct {
 		n    int
 		what string

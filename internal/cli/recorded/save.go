@@ -122,8 +122,9 @@ func ownAnswers(c *connect.Conn) host.Answers {
 }
 
 // newFileFor returns an empty file of saved calls for the server of a conversation.
-func newFileFor(c *connect.Conn) (f saved.File) {
+func newFileFor(c *connect.Conn) saved.File {
 	place := cmp.Or(c.Saved, c.OneOff)
+	var f saved.File
 	switch {
 	case c.Target.Kind == target.Known:
 		f.Server = c.Target.Name
@@ -254,10 +255,10 @@ func (s *CallSaver) answersToSave(c *connect.Conn) (flags host.Answers, missing 
 }
 
 // takeTypedForms returns and removes the forms that the user filled in.
-func takeTypedForms(c *connect.Conn) (typed []json.RawMessage) {
+func takeTypedForms(c *connect.Conn) []json.RawMessage {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
-	typed = c.Typed
+	typed := c.Typed
 	c.Typed = nil
 	return typed
 }

@@ -166,8 +166,9 @@ func readSaved(f *cmdutil.Factory, path string, given map[string]saved.Value) (*
 
 // findProblems parses the file and returns its problems, in the order of the text. It drops
 // problems of a value that YAML could not read: they only follow from that.
-func (file *runFile) findProblems(f *cmdutil.Factory, given map[string]saved.Value) (all problems) {
+func (file *runFile) findProblems(f *cmdutil.Factory, given map[string]saved.Value) problems {
 	unread := map[string]bool{}
+	var all problems
 	for _, p := range file.doc.Problems {
 		all = append(all, file.newProblem(saved.Problem{Text: p.Text}, p.Place))
 		unread[p.Pointer] = true

@@ -304,9 +304,8 @@ var methodOf = map[saved.Verb]string{
 
 // sendStep makes the request of a step and returns the response. It sends nothing if the connection
 // is not open or a variable has no value: the outcome says why.
-func (r *fileRun) sendStep(ctx context.Context, s saved.Step) (t stepResponse) {
-	t.method = cmp.Or(methodOf[s.Verb], s.Subject)
-	t.out = r.opening
+func (r *fileRun) sendStep(ctx context.Context, s saved.Step) stepResponse {
+	t := stepResponse{method: cmp.Or(methodOf[s.Verb], s.Subject), out: r.opening}
 	if !t.out.OK() {
 		return t
 	}
@@ -354,7 +353,8 @@ func (r *fileRun) sendStep(ctx context.Context, s saved.Step) (t stepResponse) {
 }
 
 // untypedWords returns arguments without a type as words of a command line.
-func untypedWords(untyped []saved.Untyped) (words []arguments.Word) {
+func untypedWords(untyped []saved.Untyped) []arguments.Word {
+	var words []arguments.Word
 	for _, u := range untyped {
 		w := arguments.Word{
 			Text: u.Text,
@@ -387,11 +387,11 @@ func (r *fileRun) readResource(ctx context.Context, uri string, values arguments
 }
 
 // listKind lists all pages of one kind.
-func (r *fileRun) listKind(ctx context.Context, word string) (t stepResponse) {
+func (r *fileRun) listKind(ctx context.Context, word string) stepResponse {
 	k, _ := connect.KindNamed(word)
 	var l connect.Listing
 	begun := r.factory.Now()
-	t.method = k.Method
+	t := stepResponse{method: k.Method}
 	const (
 		severalKinds = false
 		longEntries  = false

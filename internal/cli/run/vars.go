@@ -187,7 +187,7 @@ func (r *runner) warnUnused() {
 }
 
 // variablesInQueries returns the names after a $ in the jq expressions of a step.
-func variablesInQueries(s saved.Step) (names []string) {
+func variablesInQueries(s saved.Step) []string {
 	queries := sliceutil.Map(s.Expect.Queries, func(w saved.Wanted) string { return w.Text })
 	for _, c := range s.Capture {
 		queries = append(queries, c.Query)
@@ -195,6 +195,7 @@ func variablesInQueries(s saved.Step) (names []string) {
 	isNoNameRune := func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}
+	var names []string
 	for _, query := range queries {
 		for _, part := range strings.Split(query, "$")[1:] {
 			end := strings.IndexFunc(part, isNoNameRune)

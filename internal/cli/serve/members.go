@@ -98,7 +98,7 @@ func (o *options) checkPatterns(members []gateway.Member) error {
 // knownServers returns all known servers that need no approval, or nil if all is false. A server
 // has its own name if no other server has the name, else its id. It reports the servers that need
 // approval.
-func knownServers(f *cmdutil.Factory, all bool) (servers []namedServer) {
+func knownServers(f *cmdutil.Factory, all bool) []namedServer {
 	if !all {
 		return nil
 	}
@@ -108,6 +108,7 @@ func knownServers(f *cmdutil.Factory, all bool) (servers []namedServer) {
 	for _, s := range servable {
 		nameCounts[s.Name]++
 	}
+	var servers []namedServer
 	for _, s := range servable {
 		name := s.Name
 		if nameCounts[name] > 1 {

@@ -217,7 +217,8 @@ func (l *load) whyUnsendable(request recorded.Request) string {
 // commonHeaders returns the header fields that all calls have, with their last values. A field with
 // several values belongs to single requests and is omitted, except for credentials, which change
 // when they are renewed.
-func (l *load) commonHeaders() (all []wire.Field) {
+func (l *load) commonHeaders() []wire.Field {
+	var all []wire.Field
 	for _, name := range slices.Sorted(maps.Keys(l.fields)) {
 		fields := l.fields[name]
 		last := fields[len(fields)-1]

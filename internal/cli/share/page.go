@@ -68,7 +68,7 @@ func (page Page) JSON(c *rows.Capture, modified time.Time) ([]byte, error) {
 
 // fill adds the exchanges and all other documents of the views. It adds at most about MostRows
 // exchanges, and cuts their bodies once they have maxPageBodies bytes in total.
-func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
+func (d *Page) fill(ctx context.Context, v *view.Views) error {
 	d.Rows = []view.Row{}
 	d.Blocks = map[string][]view.Line{}
 	d.Details = map[string]view.Detail{}
@@ -116,6 +116,7 @@ func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
 		d.Details[row.Key] = detail
 	}
 	d.Conversations = v.Conversations()
+	var err error
 	d.Tools, err = v.Tools(ctx, view.Query{})
 	if err != nil {
 		return err

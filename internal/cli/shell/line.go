@@ -219,8 +219,9 @@ func withBlanks(words []string) []string {
 
 // FlagsLike returns the flags that a line with cmd may have and that begin with the typed text,
 // each with two hyphens before and a space after it.
-func FlagsLike(cmd *cobra.Command, typed string) (found []string) {
+func FlagsLike(cmd *cobra.Command, typed string) []string {
 	answers := cmdutil.AnsweringFlags(cmd)
+	var found []string
 	add := func(f *pflag.Flag) {
 		if name := "--" + f.Name; strings.HasPrefix(name, typed) && !f.Hidden && !slices.Contains(answers, f) {
 			found = append(found, name+" ")

@@ -14,7 +14,8 @@ import (
 
 // skillsOf returns the skills in the cached list of the server, without entries that cannot be
 // loaded.
-func skillsOf(f *cmdutil.Factory, cmd *cobra.Command) (all []skill.Entry) {
+func skillsOf(f *cmdutil.Factory, cmd *cobra.Command) []skill.Entry {
+	var all []skill.Entry
 	for _, entry := range f.CompletedEntries(cmd, connect.SkillKind) {
 		if e, err := skill.Parse(entry.Raw); err == nil {
 			all = append(all, e)

@@ -170,8 +170,9 @@ func planExport(c *connect.Conn, e *skill.Entry) (export, error) {
 
 // read reads and verifies the files of the skill into x.content. It refuses a skill with a file
 // that its entry does not list, or with a path that cannot be a file on every system.
-func (x *export) read(ctx context.Context, c *connect.Conn) (out wire.Outcome) {
+func (x *export) read(ctx context.Context, c *connect.Conn) wire.Outcome {
 	v := verdict{}
+	var out wire.Outcome
 	x.content, out = verifySkill(ctx, c, x.Entry, &v)
 	if !out.OK() {
 		return out

@@ -187,7 +187,8 @@ func (x export) checkUnedited(root *os.Root, written origin) error {
 }
 
 // digests returns a JSON object with the digest of each file of the skill, by URI.
-func (x export) digests() (all json.RawMessage) {
+func (x export) digests() json.RawMessage {
+	var all json.RawMessage
 	for _, uri := range slices.Sorted(maps.Keys(x.content)) {
 		all = jsonraw.With(all, uri, jsonraw.Quote(skill.Digest(x.content[uri])))
 	}

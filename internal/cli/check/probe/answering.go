@@ -154,13 +154,14 @@ func probeWrongResponses(ctx context.Context, b *bench) []miss {
 }
 
 // probeCreatedTask gets a task as soon as it was created, and cancels it.
-func probeCreatedTask(ctx context.Context, b *bench) (misses []miss) {
+func probeCreatedTask(ctx context.Context, b *bench) []miss {
 	anyTask := false
 	taskRequest := func(method, id string) probeRequest {
 		params := jsonraw.With(jsonraw.With(nil, "taskId", jsonraw.Quote(id)), "_meta",
 			jsonraw.With(nil, metaPrefix+"clientCapabilities", json.RawMessage(taskCapabilities)))
 		return probeRequest{method: method, params: params}
 	}
+	var misses []miss
 	for _, c := range b.called {
 		created := b.sendRough(ctx, c.declaringRequest(taskCapabilities))
 		id, _ := jsonraw.Text(jsonraw.First(created.Result, "taskId"))

@@ -169,7 +169,8 @@ func (c calledTool) isUnanswered() bool {
 
 // probeMissingArgument calls tools without the arguments that they require: the tool itself has to
 // report an error, which a model can read.
-func probeMissingArgument(ctx context.Context, b *bench) (misses []miss) {
+func probeMissingArgument(ctx context.Context, b *bench) []miss {
+	var misses []miss
 	for _, c := range b.called {
 		if !requiresArgument(c) {
 			continue
@@ -195,7 +196,8 @@ func probeMissingArgument(ctx context.Context, b *bench) (misses []miss) {
 }
 
 // probeWrongType calls tools with an argument of another type than their schema has.
-func probeWrongType(ctx context.Context, b *bench) (misses []miss) {
+func probeWrongType(ctx context.Context, b *bench) []miss {
+	var misses []miss
 	for _, c := range b.called {
 		args := c.mistypedArguments()
 		if args == nil {
@@ -211,7 +213,8 @@ func probeWrongType(ctx context.Context, b *bench) (misses []miss) {
 
 // probeParamHeaders sends header fields that differ from the arguments, and header fields that have
 // the same value in another form.
-func probeParamHeaders(ctx context.Context, b *bench) (misses []miss) {
+func probeParamHeaders(ctx context.Context, b *bench) []miss {
+	var misses []miss
 	for _, c := range b.called {
 		for _, f := range mcp.HeaderFields(c.schema, c.Args) {
 			subject := "tool " + c.Name + ", " + f.Name
@@ -230,9 +233,10 @@ func probeParamHeaders(ctx context.Context, b *bench) (misses []miss) {
 
 // probeHeaderForms sends the argument of the header field f in forms that a server must accept: left
 // out, an integer as a decimal number, and an empty string.
-func probeHeaderForms(ctx context.Context, b *bench, c calledTool, f wire.Field, subject string) (misses []miss) {
+func probeHeaderForms(ctx context.Context, b *bench, c calledTool, f wire.Field, subject string) []miss {
 	isRefused := func(a answer) bool { return a.code() == -32020 }
 	arguments, _ := jsonraw.Object(c.Args)
+	var misses []miss
 	for _, argument := range arguments {
 		schema := conv.Inside(c.schema, "properties", argument.Name)
 		if name, _ := jsonraw.Text(jsonraw.First(schema, "x-mcp-header")); !strings.EqualFold("Mcp-Param-"+name, f.Name) {
@@ -260,7 +264,8 @@ func probeHeaderForms(ctx context.Context, b *bench, c calledTool, f wire.Field,
 }
 
 // judgeCapabilityError checks the error -32021 of called tools that need a capability of the client.
-func judgeCapabilityError(_ context.Context, b *bench) (misses []miss) {
+func judgeCapabilityError(_ context.Context, b *bench) []miss {
+	var misses []miss
 	for _, c := range b.called {
 		if c.answer.code() != -32021 {
 			continue

@@ -206,8 +206,9 @@ func Hosts(tools []json.RawMessage) *verdict.Hosts {
 }
 
 // Tools returns the tools in the recorded lists, the first of each name.
-func (rec Recording) Tools() (tools []json.RawMessage) {
+func (rec Recording) Tools() []json.RawMessage {
 	known := map[string]bool{}
+	var tools []json.RawMessage
 	for _, row := range rec.Rows {
 		if row.Method != "tools/list" {
 			continue

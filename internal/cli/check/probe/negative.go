@@ -297,7 +297,7 @@ func refusalText(b *bench, code int) string {
 
 // probeUnsupportedVersion sends a request of a version that no server supports. The error must list
 // the same versions as server/discover.
-func probeUnsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
+func probeUnsupportedVersion(ctx context.Context, b *bench) []miss {
 	params := json.RawMessage(`{"_meta":{"` + metaPrefix + `protocolVersion":"` + unsupportedRevision + `"}}`)
 	a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), params: params})
 	hasWrongStatus := a.status() != 0 && a.status() != http.StatusBadRequest
@@ -307,6 +307,7 @@ func probeUnsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
 	data := a.Message.Error.Data
 	supported := stringsIn(data, "supported")
 	requested, _ := jsonraw.Text(jsonraw.First(data, "requested"))
+	var misses []miss
 	if requested != unsupportedRevision || len(supported) == 0 {
 		m := newMiss("L046", "version "+unsupportedRevision, a, "data with supported and requested")
 		m.pointer = "/error/data"
@@ -326,7 +327,7 @@ func probeUnsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
 // probeMissingMeta sends requests without _meta or without a required member of it, and returns a miss
 // for each that the server does not refuse with -32602. It returns a
 // miss for each request that the server does not refuse as the specification requires.
-func probeMissingMeta(ctx context.Context, b *bench) (misses []miss) {
+func probeMissingMeta(ctx context.Context, b *bench) []miss {
 	withoutMeta := func(b *bench) probeRequest {
 		raw := jsonraw.Without(b.compose(b.plainMethod(), nil), "params")
 		return probeRequest{raw: raw, edits: b.methodHeaders(b.plainMethod())}
@@ -341,6 +342,7 @@ func probeMissingMeta(ctx context.Context, b *bench) (misses []miss) {
 		{"no protocolVersion", withoutMetaMembers("protocolVersion"), true},
 		{"no clientCapabilities", withoutMetaMembers("clientCapabilities"), false},
 	}
+	var misses []miss
 	for _, r := range requests {
 		// Over stdio no header field has the revision either: a server that also accepts a
 		// handshake may take the request for a request of an older revision.
@@ -363,7 +365,8 @@ func probeMissingMeta(ctx context.Context, b *bench) (misses []miss) {
 }
 
 // probeRemovedMethods sends requests of methods that 2026-07-28 removed.
-func probeRemovedMethods(ctx context.Context, b *bench) (misses []miss) {
+func probeRemovedMethods(ctx context.Context, b *bench) []miss {
+	var misses []miss
 	for _, method := range []string{
 		"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
 		"tasks/list", "tasks/result",
@@ -380,7 +383,7 @@ func probeRemovedMethods(ctx context.Context, b *bench) (misses []miss) {
 }
 
 // probeMissingHeaders sends requests without a header field that repeats a part of the body.
-func probeMissingHeaders(ctx context.Context, b *bench) (misses []miss) {
+func probeMissingHeaders(ctx context.Context, b *bench) []miss {
 	requests := map[string]probeRequest{"Mcp-Method": {method: b.plainMethod()}}
 	if !b.acceptsHandshake { // in an older revision the field may be missing
 		requests["MCP-Protocol-Version"] = probeRequest{method: b.plainMethod()}
@@ -388,6 +391,7 @@ func probeMissingHeaders(ctx context.Context, b *bench) (misses []miss) {
 	if exemptIfNothingNamed(b) == "" {
 		requests["Mcp-Name"] = b.namedRequest(func(string) string { return "" })
 	}
+	var misses []miss
 	for _, name := range []string{"MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"} {
 		q, ok := requests[name]
 		if !ok {
@@ -410,7 +414,7 @@ func lessSevereIfRefused(m miss, a answer) miss {
 }
 
 // probeWrongHeaders sends requests with a header field that differs from the body.
-func probeWrongHeaders(ctx context.Context, b *bench) (misses []miss) {
+func probeWrongHeaders(ctx context.Context, b *bench) []miss {
 	other := "ping" // no revision at all, if there is only one
 	for _, revision := range client.Revisions() {
 		if revision != b.cleanSession.Revision() {
@@ -425,6 +429,7 @@ func probeWrongHeaders(ctx context.Context, b *bench) (misses []miss) {
 	if exemptIfNothingNamed(b) == "" {
 		requests = append(requests, b.namedRequest(func(string) string { return "mcpc-other" }))
 	}
+	var misses []miss
 	for _, q := range requests {
 		if a := b.sendRough(ctx, q); !headerMismatch.accepts(a) {
 			m := newMiss("L062", "another "+q.edits[0].Name, a, headerMismatch.text)
@@ -435,7 +440,8 @@ func probeWrongHeaders(ctx context.Context, b *bench) (misses []miss) {
 }
 
 // probeInvalidCursor fetches lists with a cursor that the server never gave.
-func probeInvalidCursor(ctx context.Context, b *bench) (misses []miss) {
+func probeInvalidCursor(ctx context.Context, b *bench) []miss {
+	var misses []miss
 	for _, k := range connect.Kinds {
 		_, failed := b.refusals[k.Method]
 		isOptional := k.Method == connect.TemplateKind.Method
@@ -464,7 +470,8 @@ func probeForeignOrigin(ctx context.Context, b *bench) []miss {
 
 // probeSingleMediaType sends requests that accept only one media type of the two that responses
 // have.
-func probeSingleMediaType(ctx context.Context, b *bench) (misses []miss) {
+func probeSingleMediaType(ctx context.Context, b *bench) []miss {
+	var misses []miss
 	for _, kind := range []string{"application/json", "text/event-stream"} {
 		a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), edits: []wire.Field{field("Accept", kind)}})
 		if a.status() >= 500 || a.Kind == wire.Timeout {
@@ -489,12 +496,13 @@ func probeRefusedInitialize(ctx context.Context, b *bench) []miss {
 }
 
 // probeListsOfSecondSession fetches the lists in a second session: they must not depend on the session.
-func probeListsOfSecondSession(ctx context.Context, b *bench) (misses []miss) {
+func probeListsOfSecondSession(ctx context.Context, b *bench) []miss {
 	other, out := b.duplicate(ctx)
 	if !out.OK() {
 		return skipRule("L057", out.Text)
 	}
 	defer other.close(ctx)
+	var misses []miss
 	for _, k := range connect.Kinds {
 		_, isListed := b.lists[k.Many]
 		_, failed := b.refusals[k.Method]

@@ -67,7 +67,8 @@ func findReachable(ctx context.Context, addresses []string) string {
 }
 
 // judgeAccess judges a server on the network: whether it speaks https and asks for credentials.
-func judgeAccess(_ context.Context, b *bench) (misses []miss) {
+func judgeAccess(_ context.Context, b *bench) []miss {
+	var misses []miss
 	u, err := url.Parse(b.cleanSession.options.Server.URL)
 	if err == nil && u.Scheme == "http" {
 		misses = append(misses, miss{

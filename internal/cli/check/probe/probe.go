@@ -134,7 +134,8 @@ func (b *bench) explainUnjudged(ctx context.Context, judged map[string]bool) {
 
 // applicableRules returns the ids of the rules that are selected and apply to the server, and marks
 // them in judged.
-func applicableRules(b *bench, ids []string, judged map[string]bool) (rules []string) {
+func applicableRules(b *bench, ids []string, judged map[string]bool) []string {
+	var rules []string
 	for _, id := range ids {
 		r, isRule := lint.Find(id)
 		isSelected := isRule && !slices.Contains(b.request.Off, id) && b.request.Send.Runs(r.Mode)

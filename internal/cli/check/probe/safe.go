@@ -90,7 +90,8 @@ func (b *bench) requestClean(ctx context.Context, method string, params json.Raw
 
 // probeDeclaredLists fetches the lists that failed before. A server must answer the lists of the
 // capabilities that it declares.
-func probeDeclaredLists(ctx context.Context, b *bench) (misses []miss) {
+func probeDeclaredLists(ctx context.Context, b *bench) []miss {
+	var misses []miss
 	for _, k := range connect.Kinds {
 		if _, refused := b.refusals[k.Method]; !refused {
 			continue
@@ -105,7 +106,8 @@ func probeDeclaredLists(ctx context.Context, b *bench) (misses []miss) {
 
 // probeUndeclaredLists fetches lists of capabilities that the server does not declare: their methods
 // must be unknown.
-func probeUndeclaredLists(ctx context.Context, b *bench) (misses []miss) {
+func probeUndeclaredLists(ctx context.Context, b *bench) []miss {
+	var misses []miss
 	for _, k := range connect.Kinds {
 		if b.declares(k.Capability) || k == connect.TemplateKind || k == connect.SkillKind {
 			continue
@@ -141,11 +143,12 @@ func probeCompletion(ctx context.Context, b *bench) []miss {
 }
 
 // probeDiscover checks the answer to server/discover, and that it lists the revision of the session.
-func probeDiscover(ctx context.Context, b *bench) (misses []miss) {
+func probeDiscover(ctx context.Context, b *bench) []miss {
 	a := discoverOnce(ctx, b)
 	if !a.hasResult() {
 		return []miss{newMiss("L043", "server/discover", a, "a result")}
 	}
+	var misses []miss
 	if jsonraw.First(a.Message.Result, "capabilities") == nil { // other rules judge the members of every result
 		m := newMiss("L044", "server/discover", a, "the member capabilities")
 		m.pointer = "/result/capabilities"
@@ -172,8 +175,9 @@ func discoverOnce(ctx context.Context, b *bench) answer {
 }
 
 // stringsIn returns the non-empty strings of the array that is a member of object.
-func stringsIn(object json.RawMessage, name string) (texts []string) {
+func stringsIn(object json.RawMessage, name string) []string {
 	items, _ := jsonraw.Array(jsonraw.First(object, name))
+	var texts []string
 	for _, item := range items {
 		if text, ok := jsonraw.Text(item); ok && text != "" {
 			texts = append(texts, text)
@@ -187,7 +191,7 @@ const oldVersion, newVersion = "1999-01-01", "2099-01-01"
 
 // probeVersions opens and ends a session with each version. The server must answer a version that it
 // supports with the same version, and must not answer an unknown version with itself.
-func probeVersions(ctx context.Context, b *bench) (misses []miss) {
+func probeVersions(ctx context.Context, b *bench) []miss {
 	offers := []string{oldVersion, newVersion}
 	for _, revision := range client.Revisions() {
 		if needsHandshake(revision) && revision != b.cleanSession.Revision() {
@@ -196,6 +200,7 @@ func probeVersions(ctx context.Context, b *bench) (misses []miss) {
 	}
 	answers := map[string]answer{}    // by the offered version
 	versionFor := map[string]string{} // the version in the result, by the offered one
+	var misses []miss
 	for _, offer := range offers {
 		a, deleted := b.initialize(ctx, offer)
 		answers[offer] = a
@@ -322,7 +327,8 @@ func exemptIfHandshakes(b *bench) string {
 }
 
 // probeGetAndDelete sends GET and DELETE, which a server without sessions must refuse.
-func probeGetAndDelete(ctx context.Context, b *bench) (misses []miss) {
+func probeGetAndDelete(ctx context.Context, b *bench) []miss {
+	var misses []miss
 	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
 		if a := b.sendRough(ctx, probeRequest{verb: verb}); a.status() != http.StatusMethodNotAllowed {
 			misses = append(misses, newMiss("L071", verb, a, "HTTP 405"))
@@ -414,8 +420,9 @@ func probeMissingResource(ctx context.Context, b *bench) []miss {
 const maxSkills = 20
 
 // readSkillFiles reads the file SKILL.md of each skill. The linter compares the files with the list.
-func readSkillFiles(ctx context.Context, b *bench) (misses []miss) {
+func readSkillFiles(ctx context.Context, b *bench) []miss {
 	skills := b.lists["skills"]
+	var misses []miss
 	for _, s := range skills[:min(len(skills), maxSkills)] {
 		uri, _ := jsonraw.Text(jsonraw.First(s, "uri"))
 		params := jsonraw.With(nil, "uri", jsonraw.Quote(uri))
