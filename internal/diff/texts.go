@@ -79,7 +79,8 @@ func (c *comparison) collectSigns(texts map[string]text) map[sign]bool {
 }
 
 // findSigns returns the signs in one text.
-func (c *comparison) findSigns(t text) (signs []sign) {
+func (c *comparison) findSigns(t text) []sign {
+	var signs []sign
 	for _, one := range c.options.Signs(t.words) {
 		kind, found, _ := strings.Cut(one, " ")
 		if kind != "url" || !t.isIdentifier {

@@ -60,8 +60,9 @@ func isMoved(a, b string) bool {
 
 // Align aligns two lists. It returns each common item once and keeps the order of both lists. The equal
 // items at both ends need no table.
-func Align(a, b []string) (pieces []Piece) {
+func Align(a, b []string) []Piece {
 	begin := 0
+	var pieces []Piece
 	for begin < len(a) && begin < len(b) && a[begin] == b[begin] {
 		pieces = append(pieces, Piece{Text: a[begin], InA: true, InB: true})
 		begin++
@@ -79,9 +80,10 @@ func Align(a, b []string) (pieces []Piece) {
 
 // alignByLCS aligns two lists by their longest common subsequence. Between common items, the items
 // of a come before the items of b. Lists that are too long for a table have no common items.
-func alignByLCS(a, b []string) (pieces []Piece) {
+func alignByLCS(a, b []string) []Piece {
 	i := 0
 	j := 0
+	var pieces []Piece
 	if len(a)*len(b) <= maxTableCells {
 		length := lcsLengths(a, b)
 		for i < len(a) && j < len(b) {
@@ -129,9 +131,10 @@ func lcsLengths(a, b []string) [][]int32 {
 }
 
 // SplitWords splits a text into words, each with the spaces after it. Joined, they are the text.
-func SplitWords(text string) (words []string) {
+func SplitWords(text string) []string {
 	start := 0
 	inBlanks := false
+	var words []string
 	for i, r := range text {
 		isBlank := r == ' ' || r == '\t' || r == '\n'
 		if inBlanks && !isBlank { // the next word begins

@@ -381,12 +381,13 @@ func lacksCapability(r *Rule, e *conv.Event) bool {
 
 // Frames returns the numbered frames of exchanges, each once, in the order of their numbers. The messages of
 // a batch have one number: they are joined to the one frame that was sent.
-func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
+func Frames(exchanges []*wire.Exchange) []wire.Frame {
 	type place struct {
 		conn int
 		seq  uint64
 	}
 	indexes := map[place]int{} // in frames
+	var frames []wire.Frame
 	add := func(some ...wire.Frame) {
 		for _, f := range some {
 			p := place{f.Conn, f.Seq}

@@ -525,7 +525,7 @@ func (t *Tail) forgetReplaced(f *file) Changed {
 
 // resolveParts reconciles a recording with the part before it, which may still be open while its recorder
 // changes over. It returns the rows of the older part that this may have changed.
-func (t *Tail) resolveParts(c *rows.Capture) (rows []*rows.Row) {
+func (t *Tail) resolveParts(c *rows.Capture) []*rows.Row {
 	if len(c.Heads) == 0 || c.Heads[len(c.Heads)-1].PreviousRun == 0 {
 		return nil
 	}
@@ -535,6 +535,7 @@ func (t *Tail) resolveParts(c *rows.Capture) (rows []*rows.Row) {
 		return nil
 	}
 	old.capture.ResolveCarried(t.carried)
+	var rows []*rows.Row
 	for _, r := range old.capture.Rows() {
 		if r.IsOpen() || r.Cancel != nil {
 			rows = append(rows, r)

@@ -18,7 +18,8 @@ func (c Counts) Add(other Counts) {
 }
 
 // Matched returns the number of values that the rules of a file accepted.
-func (c Counts) Matched() (n int) {
+func (c Counts) Matched() int {
+	n := 0
 	for _, word := range matcherWords {
 		n += c[Kind(word)]
 	}

@@ -106,9 +106,10 @@ func asRetyped(n *jsonvalue.Node, value json.RawMessage) json.RawMessage {
 
 // Unused returns the kinds of Bindings whose handles differ from the recorded ones and were put
 // into no request.
-func (b *Binder) Unused() (kinds []string) {
+func (b *Binder) Unused() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	var kinds []string
 	for _, binding := range b.bindings {
 		if b.differing[binding.Kind] && !b.used[binding.Kind] && !slices.Contains(kinds, binding.Kind) {
 			kinds = append(kinds, binding.Kind)

@@ -145,7 +145,7 @@ func toleranceMatcher(all []*jsonvalue.Node) Matcher {
 }
 
 // proposeMembers visits the members of objects by name.
-func (p *proposer) proposeMembers(all []*jsonvalue.Node, scope branches, depth int) (proposals []proposal) {
+func (p *proposer) proposeMembers(all []*jsonvalue.Node, scope branches, depth int) []proposal {
 	var names []string
 	for _, n := range all {
 		for _, kid := range n.Kids {
@@ -153,6 +153,7 @@ func (p *proposer) proposeMembers(all []*jsonvalue.Node, scope branches, depth i
 		}
 	}
 	sliceutil.Sort(names, jsonvalue.CompareNames)
+	var proposals []proposal
 	for _, name := range slices.Compact(names) {
 		kids := sliceutil.Map(all, func(n *jsonvalue.Node) *jsonvalue.Node { return n.Member(name) })
 		proposals = append(proposals, prependStep(jsonvalue.Step{Name: name}, p.propose(kids, scope.member(name), depth))...)

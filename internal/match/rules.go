@@ -118,7 +118,8 @@ func (b branches) allowsEmpty() bool {
 }
 
 // member returns the branches of a member.
-func (b branches) member(name string) (next branches) {
+func (b branches) member(name string) branches {
+	var next branches
 	for _, one := range b {
 		if under := one.names[name]; under != nil {
 			next = append(next, under)
@@ -132,7 +133,8 @@ const anyIndex = -1
 
 // item returns the branches of an item. i and j are its indexes on both sides. If they differ, no
 // path with an index applies.
-func (b branches) item(i, j int) (next branches) {
+func (b branches) item(i, j int) branches {
+	var next branches
 	for _, one := range b {
 		if under := one.items[i]; under != nil && i == j {
 			next = append(next, under)
@@ -149,8 +151,9 @@ func (b branches) item(i, j int) (next branches) {
 // compile returns the branches for a part of a message: first of the rules, then of volatile.txt.
 // recordedRevision and currentRevision are the revisions of the two messages. It returns nil if no
 // rule is for this part.
-func compile(rules *Rules, part Part, method, name, recordedRevision, currentRevision string) (scope branches) {
+func compile(rules *Rules, part Part, method, name, recordedRevision, currentRevision string) branches {
 	root := &branch{}
+	var scope branches
 	for _, s := range rules.sectionsFor(method, name) {
 		for i, rule := range s.Rules {
 			if rule.Part == part {
@@ -230,10 +233,11 @@ func (b *branch) addProtocolRule(v volatile, isInBoth bool) {
 }
 
 // sectionsFor returns the sections for a method and a name, the more specific ones last.
-func (r *Rules) sectionsFor(method, name string) (all []Section) {
+func (r *Rules) sectionsFor(method, name string) []Section {
 	if r == nil {
 		return nil
 	}
+	var all []Section
 	for _, applies := range []func(s Section) bool{
 		func(s Section) bool { return s.Method == "*" },
 		func(s Section) bool { return s.Method == method && s.Name == "" },

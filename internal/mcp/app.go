@@ -71,9 +71,10 @@ func AppOf(t Tool, contents []json.RawMessage) App {
 }
 
 // parse reads the content of a page, and returns violations of the extension.
-func (p *AppPage) parse(content json.RawMessage) (problems []string) {
+func (p *AppPage) parse(content json.RawMessage) []string {
 	members, _ := jsonraw.Object(content)
 	p.MIMEType = members.Text("mimeType")
+	var problems []string
 	if strings.ReplaceAll(p.MIMEType, " ", "") != PageType {
 		problems = append(problems, "mimeType is not "+PageType)
 	}
@@ -156,8 +157,9 @@ func isSource(text string) bool {
 }
 
 // stringsIn returns the strings of a JSON array.
-func stringsIn(raw json.RawMessage) (all []string) {
+func stringsIn(raw json.RawMessage) []string {
 	items, _ := jsonraw.Array(raw)
+	var all []string
 	for _, item := range items {
 		if text, ok := jsonraw.Text(item); ok {
 			all = append(all, text)

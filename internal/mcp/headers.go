@@ -104,8 +104,9 @@ func integerText(number string) string {
 // UnsafeHeaders returns a finding for each argument that a header field cannot carry: integers
 // beyond ±(2^53-1), which many programs cannot represent exactly (2026-07-28 server/tools,
 // "x-mcp-header").
-func UnsafeHeaders(schema, arguments json.RawMessage) (found []wire.Finding) {
+func UnsafeHeaders(schema, arguments json.RawMessage) []wire.Finding {
 	annotated, _ := headerParams(schema)
+	var found []wire.Finding
 	for _, a := range annotated {
 		text, ok := argumentText(arguments, a)
 		if !ok || a.kind != "integer" {

@@ -127,7 +127,8 @@ func MixedScripts(name string) bool {
 
 // Confusable returns findings about names that look like another name. kind is the kind of thing
 // that they name: "tool".
-func Confusable(kind string, names []string) (found []wire.Finding) {
+func Confusable(kind string, names []string) []wire.Finding {
+	var found []wire.Finding
 	for i, like := range Lookalikes(names) {
 		name := names[i]
 		var text string

@@ -130,7 +130,8 @@ func parseVariable(spec string) (templateVar, error) {
 }
 
 // Variables returns the distinct names in the template, in order.
-func (t URITemplate) Variables() (names []string) {
+func (t URITemplate) Variables() []string {
+	var names []string
 	for _, p := range t.parts {
 		for _, v := range p.vars {
 			if !slices.Contains(names, v.name) {

@@ -194,8 +194,9 @@ func collapseRun(equal []Pair, isFirst, isLast bool) []Pair {
 
 // Unified returns the value of a change as lines that begin with -, + or a space. It returns nil if
 // the sentence that describes the change already quotes the value: Sides is empty then.
-func Unified(c diff.Change) (lines []Line) {
+func Unified(c diff.Change) []Line {
 	pairs := Sides(c)
+	var lines []Line
 	for i := 0; i < len(pairs); {
 		if pairs[i].Same {
 			lines = append(lines, append(Line{{Plain, "  "}}, pairs[i].Left...))

@@ -96,7 +96,8 @@ func asJSON(raw json.RawMessage) json.RawMessage {
 }
 
 // jsonEntries returns the JSON form of entries, or nil without entries.
-func jsonEntries(entries []accept.Entry) (all []jsonEntry) {
+func jsonEntries(entries []accept.Entry) []jsonEntry {
+	var all []jsonEntry
 	for _, e := range entries {
 		all = append(all, jsonEntry{e.Fingerprint, e.Rule, e.Reason, e.Until, e.Place.Line})
 	}

@@ -40,7 +40,8 @@ type Counts struct {
 }
 
 // Count counts the changes of a report.
-func (r Report) Count() (n Counts) {
+func (r Report) Count() Counts {
+	var n Counts
 	for _, c := range r.Changes {
 		switch {
 		case c.Accepted != "":
@@ -105,7 +106,8 @@ func acceptanceText(c diff.Change) string {
 }
 
 // notes returns a sentence with a place for each expired or stale entry.
-func (r Report) notes() (all []string) {
+func (r Report) notes() []string {
+	var all []string
 	for _, e := range r.Expired {
 		all = append(
 			all,

@@ -157,7 +157,8 @@ func (c *Conversation) End() {
 }
 
 // Revs returns the revisions that were used.
-func (c *Conversation) Revs() (revs []Rev) {
+func (c *Conversation) Revs() []Rev {
+	var revs []Rev
 	if c.Session != Unknown {
 		revs = append(revs, c.Session)
 	}

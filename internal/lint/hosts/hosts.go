@@ -83,7 +83,8 @@ func parse(text string) (hosts []Host, err error) {
 }
 
 // parseLine adds one line of the table to the host.
-func (h *Host) parseLine(word, rest string) (err error) {
+func (h *Host) parseLine(word, rest string) error {
+	var err error
 	switch word {
 	case "title":
 		h.Title = rest
@@ -142,7 +143,8 @@ type Row struct {
 }
 
 // Matrix returns a row for each tool: what each host does with it.
-func Matrix(tools []json.RawMessage) (rows []Row) {
+func Matrix(tools []json.RawMessage) []Row {
+	var rows []Row
 	for _, raw := range tools {
 		name, _ := jsonraw.Text(jsonraw.First(raw, "name"))
 		tree := schema.Walk(jsonraw.First(raw, "inputSchema"))
@@ -166,7 +168,8 @@ const maxProblems = 20
 
 // findProblems returns the limits of the host that a tool with this name and schema exceeds, at most maxProblems.
 // A limit that is not documented for certain gives Unclear in place of Refused.
-func (h Host) findProblems(name string, tree *schema.Tree) (problems []Problem) {
+func (h Host) findProblems(name string, tree *schema.Tree) []Problem {
+	var problems []Problem
 	for _, d := range h.Data {
 		report := func(verdict Verdict, at, format string, args ...any) {
 			if d.Certainty == Unsure && verdict == Refused {
@@ -281,7 +284,8 @@ func (d *Requirement) checkTree(tree *schema.Tree, report reporter) {
 }
 
 // Booleans returns the properties and items whose schema is true or false.
-func Booleans(tree *schema.Tree) (nodes []schema.Node) {
+func Booleans(tree *schema.Tree) []schema.Node {
+	var nodes []schema.Node
 	for _, n := range tree.Nodes {
 		isBoolean := n.Members == nil && len(n.Raw) > 0 && (n.Raw[0] == 't' || n.Raw[0] == 'f')
 		if isBoolean && (n.Property != "" || strings.HasSuffix(n.Pointer, "/items")) {

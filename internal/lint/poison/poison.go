@@ -66,7 +66,7 @@ type place struct {
 // Scan returns the suspicious places in the definition of a tool or a prompt. own are the names of
 // all tools of the server; nil if they are unknown, and then Scan finds no orders about tools of
 // other servers.
-func Scan(definition json.RawMessage, own Names) (marks []Mark) {
+func Scan(definition json.RawMessage, own Names) []Mark {
 	if IsClean(definition) {
 		return nil
 	}
@@ -74,9 +74,10 @@ func Scan(definition json.RawMessage, own Names) (marks []Mark) {
 }
 
 // scanTexts scans a definition as Scan does, without the quick check of IsClean.
-func scanTexts(definition json.RawMessage, own Names) (marks []Mark) {
+func scanTexts(definition json.RawMessage, own Names) []Mark {
 	total := 0
 	scanned := 0
+	var marks []Mark
 	for _, p := range appendTexts(nil, definition, place{}, 0) {
 		if p.isProse {
 			total += len(p.text)
@@ -360,11 +361,12 @@ var secretRequests = newPhrases(
 
 // findSecretRequests returns the matches of secretRequests in a text, without warnings, refusals
 // and defaults. at is the JSON pointer of the text.
-func findSecretRequests(at, text string) (found []string) {
+func findSecretRequests(at, text string) []string {
 	if !mayContain(secretRequests.index(), strings.ToLower(text)) {
 		return nil
 	}
 	text = withoutDefaults(at, text)
+	var found []string
 	for _, span := range secretRequests.pattern().FindAllStringIndex(text, maxMatches) {
 		before := text[:span[0]]
 		after := text[span[1]:]

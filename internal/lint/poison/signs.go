@@ -22,10 +22,11 @@ var urls = newPhrases(
 // Signs returns what Scan finds in one text, and the URLs in it, to compare two definitions. Each
 // sign is unique: its kind, a space, and the text ("hidden U+200B", "instruction ignore previous
 // instructions", "secret your password", "url https://example.com").
-func Signs(text string) (signs []string) {
+func Signs(text string) []string {
 	text = text[:min(len(text), maxScanned)]
 	count := map[string]int{}
 	seen := map[string]bool{}
+	var signs []string
 	add := func(kind, found string) {
 		sign := kind + " " + found
 		if !seen[sign] && count[kind] < maxMatches {

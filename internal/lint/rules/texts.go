@@ -109,8 +109,9 @@ var costChecks = []Check{
 
 // modelBytes returns the number of bytes of a tool's definition that hosts show to a model: name,
 // description and inputSchema.
-func modelBytes(tool json.RawMessage) (n int) {
+func modelBytes(tool json.RawMessage) int {
 	members, _ := jsonraw.Object(tool)
+	n := 0
 	for _, name := range []string{"name", "description", "inputSchema"} {
 		n += len(members.Value(name))
 	}

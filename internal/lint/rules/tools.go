@@ -81,7 +81,7 @@ type walkedSchema struct {
 }
 
 // schemasOf returns the schemas of a tool. It walks them once for all checks.
-func schemasOf(e *conv.Event) (all []walkedSchema) {
+func schemasOf(e *conv.Event) []walkedSchema {
 	type cache struct {
 		spot conv.Spot
 		at   string
@@ -91,6 +91,7 @@ func schemasOf(e *conv.Event) (all []walkedSchema) {
 	if c.all != nil && c.spot == e.Spot() && c.at == e.Pointer {
 		return c.all
 	}
+	var all []walkedSchema
 	for _, name := range []string{"inputSchema", "outputSchema"} {
 		if s := e.Raw(name); conv.IsObject(s) {
 			all = append(all, walkedSchema{"/" + name, schema.Walk(s)})
@@ -190,7 +191,8 @@ var knownHeaders = []string{
 }
 
 // headerSchemas returns the subschemas of a tool's input that have x-mcp-header.
-func headerSchemas(e *conv.Event) (nodes []schema.Node) {
+func headerSchemas(e *conv.Event) []schema.Node {
+	var nodes []schema.Node
 	for _, w := range schemasOf(e) {
 		if w.pointer != "/inputSchema" {
 			continue
@@ -308,8 +310,9 @@ func checkTaskSupport(e *conv.Event) {
 
 // findBadTypes reports the types below the root that no dialect of JSON Schema has, and returns
 // their JSON pointers. L106 and L109 judge the type of the root.
-func findBadTypes(e *conv.Event, w walkedSchema) (pointers []string) {
+func findBadTypes(e *conv.Event, w walkedSchema) []string {
 	raw := w.tree.Nodes[0].Raw
+	var pointers []string
 	for _, n := range w.tree.Nodes[1:] {
 		value := n.Members.Value("type")
 		if word, ok := jsonraw.Text(value); ok && schema.TypeNamed(word) == 0 {

@@ -106,9 +106,10 @@ func (g *Group) signalChange() {
 }
 
 // Held returns the held messages, the oldest first. The caller must not change their bytes.
-func (g *Group) Held() (all []Held) {
+func (g *Group) Held() []Held {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	var all []Held
 	for _, p := range g.peers {
 		for _, h := range p.held {
 			all = append(all, Held{h, fmt.Sprintf("%d:%d", p.hello.Pid, h.N), p.hello})
@@ -124,9 +125,10 @@ func (g *Group) Held() (all []Held) {
 }
 
 // Passed returns how many messages passed because too many were held.
-func (g *Group) Passed() (n int) {
+func (g *Group) Passed() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	n := 0
 	for _, p := range g.peers {
 		n += p.passed
 	}
@@ -134,9 +136,10 @@ func (g *Group) Passed() (n int) {
 }
 
 // Peers returns the running commands.
-func (g *Group) Peers() (all []Hello) {
+func (g *Group) Peers() []Hello {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	var all []Hello
 	for _, p := range g.peers {
 		if p.conn != nil {
 			all = append(all, p.hello)
@@ -180,7 +183,8 @@ func (g *Group) Intercept(ctx context.Context, on bool, text string) error {
 }
 
 // livingLocked returns the connected peers. The caller holds g.mu.
-func (g *Group) livingLocked() (living []*peer) {
+func (g *Group) livingLocked() []*peer {
+	var living []*peer
 	for _, p := range g.peers {
 		if p.conn != nil {
 			living = append(living, p)

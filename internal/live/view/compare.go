@@ -178,8 +178,9 @@ func (a *side) compareTools(b *side, out *Comparison) {
 
 // outcomeChanges describes the groups that only one side has, and the groups with an outcome that the
 // other side does not have. It skips the listed groups.
-func outcomeChanges(first, second []*rows.Group, listed map[[2]string]bool) (texts []string) {
+func outcomeChanges(first, second []*rows.Group, listed map[[2]string]bool) []string {
 	name := func(g *rows.Group) string { return strings.TrimSpace(g.Method + " " + g.Name) }
+	var texts []string
 	for _, a := range first {
 		b := findGroup(a, second)
 		if b == nil {
@@ -233,7 +234,8 @@ func failuresText(all map[string]int, total int) string {
 }
 
 // timingChanges describes the groups with a median that more than doubled or halved.
-func timingChanges(first, second []*rows.Group) (texts []string) {
+func timingChanges(first, second []*rows.Group) []string {
+	var texts []string
 	for _, a := range first {
 		b := findGroup(a, second)
 		if b == nil || a.Timed() == 0 || b.Timed() == 0 {

@@ -106,7 +106,8 @@ func explain(d *Detail) {
 }
 
 // factsOf returns the properties of a row as names and texts.
-func factsOf(r *rows.Row) (all [][2]string) {
+func factsOf(r *rows.Row) [][2]string {
+	var all [][2]string
 	add := func(name, text string) {
 		if text != "" {
 			all = append(all, [2]string{name, text})
@@ -303,7 +304,8 @@ func (v *Views) addSchemas(d *Detail, r *rows.Row, x *wire.Exchange) {
 
 // stderrOf returns the lines that the server wrote to stderr during an exchange, even if they are
 // recorded with another exchange.
-func stderrOf(r *rows.Row, end time.Time) (lines []string) {
+func stderrOf(r *rows.Row, end time.Time) []string {
+	var lines []string
 	for _, other := range r.Capture().Rows() {
 		if !other.Kinds.Has(wire.Stderr) || live.TalkOf(other) != live.TalkOf(r) {
 			continue

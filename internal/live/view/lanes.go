@@ -97,7 +97,8 @@ func titleOf(r *rows.Row) string {
 
 // mergeBars merges bars that begin within step of each other. A merged bar has the worst outcome of
 // its bars.
-func mergeBars(bars []Bar, step time.Duration) (out []Bar) {
+func mergeBars(bars []Bar, step time.Duration) []Bar {
+	var out []Bar
 	for _, b := range bars {
 		n := len(out)
 		if n == 0 || b.From.Sub(out[n-1].From) >= step {

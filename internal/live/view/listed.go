@@ -120,13 +120,14 @@ func (l *Lists) definition(raw json.RawMessage) *Definition {
 // Tool returns the definition of a called tool, or nil if no definition is known. It prefers the
 // last definition that the call's conversation listed before the call, then a later one, then a
 // definition from another conversation with the same target, and at last from another recording.
-func (l *Lists) Tool(call *rows.Row) (best *Definition) {
+func (l *Lists) Tool(call *rows.Row) *Definition {
 	const (
 		inOtherTalk = 1 + iota
 		afterCall
 		beforeCall
 	)
 	bestRank := 0
+	var best *Definition
 	for _, r := range call.Capture().Rows() {
 		if r.Method != ToolsList || r.Dir != wire.Sent || r.Target != call.Target || r.IsOpen() {
 			continue

@@ -57,8 +57,9 @@ func phasesOf(x *wire.Exchange, end time.Time) []Phase {
 }
 
 // findPeriods returns the periods of an exchange in their order, as HTTP or a pipe defines them.
-func findPeriods(x *wire.Exchange, from, end time.Time) (all []period) {
+func findPeriods(x *wire.Exchange, from, end time.Time) []period {
 	start := from
+	var all []period
 	add := func(name string, to time.Time) {
 		if to.After(end) {
 			to = end
@@ -121,7 +122,8 @@ func firstMessage(x *wire.Exchange) *wire.Frame {
 // findSpecialPeriods returns the periods when messages were held, and the periods when the server
 // waited for a response to its own request or for the next round. Such a period lasts until end if
 // no response came.
-func findSpecialPeriods(x *wire.Exchange, end time.Time) (all []period) {
+func findSpecialPeriods(x *wire.Exchange, end time.Time) []period {
+	var all []period
 	for _, f := range x.NonMessages {
 		if f.Held != nil && f.Held.Milliseconds > 0 {
 			all = append(all, period{phaseHeld, f.Time.Add(-time.Duration(f.Held.Milliseconds) * time.Millisecond), f.Time})
@@ -152,7 +154,7 @@ func findSpecialPeriods(x *wire.Exchange, end time.Time) (all []period) {
 
 // sumPhases adds up the periods of each name. The part of a period that overlaps a special period
 // counts as the special period.
-func sumPhases(parts, special []period) (phases []Phase) {
+func sumPhases(parts, special []period) []Phase {
 	sums := map[string]time.Duration{}
 	for _, p := range parts {
 		remaining := []period{p}
@@ -175,6 +177,7 @@ func sumPhases(parts, special []period) (phases []Phase) {
 			sums[l.name] += l.to.Sub(l.from)
 		}
 	}
+	var phases []Phase
 	for _, name := range phaseOrder {
 		if sums[name] > 0 {
 			phases = append(phases, Phase{name, sums[name].Seconds()})

@@ -187,7 +187,8 @@ func notesText(r *rows.Row) string {
 
 // roughPhases returns the phases that can be computed without frames. held is in seconds. Streams
 // and pipes have no phases, as they last until their client ends.
-func roughPhases(r Row, held float64) (phases []Phase) {
+func roughPhases(r Row, held float64) []Phase {
+	var phases []Phase
 	add := func(name string, seconds float64) {
 		if seconds > 0 {
 			phases = append(phases, Phase{Name: name, Seconds: seconds})
@@ -212,7 +213,8 @@ func hasOpenQuestions(r *rows.Row) bool {
 }
 
 // questions returns the requests of the server that belong to a row, including guesses.
-func questions(r *rows.Row) (all []*rows.Row) {
+func questions(r *rows.Row) []*rows.Row {
+	var all []*rows.Row
 	if r.Notes.Questions+r.Notes.Guessed == 0 {
 		return nil
 	}

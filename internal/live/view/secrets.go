@@ -115,11 +115,12 @@ func (f *secretFinder) addMessage(frame wire.Frame) {
 
 // addValue collects the secrets in a JSON value and returns their number. where names the part of
 // the message, and name is the dotted path of the value in it.
-func (f *secretFinder) addValue(raw json.RawMessage, where, name string) (n int) {
+func (f *secretFinder) addValue(raw json.RawMessage, where, name string) int {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || len(redact.HiddenIn(string(raw))) == 0 {
 		return 0
 	}
+	n := 0
 	switch raw[0] {
 	case '{':
 		members, _ := jsonraw.Object(raw)

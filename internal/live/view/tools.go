@@ -266,7 +266,8 @@ func (l *listing) pageOf(name string) int {
 }
 
 // countTools returns how many tools of a listing have a name.
-func (l *listing) countTools(name string) (n int) {
+func (l *listing) countTools(name string) int {
+	n := 0
 	for _, p := range l.pages {
 		for _, d := range p.Tools {
 			if d.Name == name {

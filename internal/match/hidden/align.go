@@ -197,12 +197,13 @@ func (n entryNames) findFitting(name string, used map[int]bool) int {
 
 // Places returns the JSON pointers of the values with hidden parts. "" is the value itself. A
 // member with a hidden name counts as a whole.
-func Places(raw json.RawMessage) (pointers []string) {
+func Places(raw json.RawMessage) []string {
 	n, err := jsonvalue.Parse(raw)
 	if err != nil {
 		return nil
 	}
 	var visit func(n *jsonvalue.Node, pointer string)
+	var pointers []string
 	visit = func(n *jsonvalue.Node, pointer string) {
 		for i, kid := range n.Kids {
 			name := kid.Name

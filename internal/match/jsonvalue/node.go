@@ -52,7 +52,8 @@ type Node struct {
 var seed = maphash.MakeSeed()
 
 // NewHash returns an empty hash with the seed of the nodes.
-func NewHash() (h maphash.Hash) {
+func NewHash() maphash.Hash {
+	var h maphash.Hash
 	h.SetSeed(seed)
 	return h
 }

@@ -175,7 +175,7 @@ func (s Step) write(b *strings.Builder, first bool) {
 
 // Select returns the JSON pointers of the values in raw that the path leads to, or nil if raw is
 // not JSON.
-func (p Path) Select(raw json.RawMessage) (pointers []string) {
+func (p Path) Select(raw json.RawMessage) []string {
 	n, err := Parse(raw)
 	if err != nil {
 		return nil
@@ -206,6 +206,7 @@ func (p Path) Select(raw json.RawMessage) (pointers []string) {
 		}
 		places = next
 	}
+	var pointers []string
 	for _, found := range places {
 		pointers = append(pointers, found.pointer)
 	}
