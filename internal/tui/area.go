@@ -128,7 +128,7 @@ func (a *area) join(index int) {
 type areaRow struct{ line, row, start, end int }
 
 // Lines draws at most h rows of w columns, and scrolls so that the cursor is visible.
-func (a *area) Lines(w, h int) (lines []cells.Line) {
+func (a *area) Lines(w, h int) []cells.Line {
 	if h < 1 {
 		return nil
 	}
@@ -158,6 +158,7 @@ func (a *area) Lines(w, h int) (lines []cells.Line) {
 	rows = rows[max(0, cursorIndex-h+1):] // scroll down to the cursor
 	a.top = rows[0].line
 	a.skippedRows = rows[0].row
+	var lines []cells.Line
 	for _, r := range rows[:min(h, len(rows))] {
 		lines = append(lines, a.lines[r.line].drawRow(r.start, r.end, isCursor(r)).FitTo(w))
 	}

@@ -53,8 +53,9 @@ func stateMark(r *view.Row) (cells.Role, string) {
 
 // barParts returns the parts of an exchange's bar, which took seconds by now. The time that no
 // phase has is a separate part.
-func barParts(r *view.Row, seconds float64) (parts []cells.BarPart) {
+func barParts(r *view.Row, seconds float64) []cells.BarPart {
 	rest := seconds
+	var parts []cells.BarPart
 	for _, p := range r.Phases {
 		parts = append(parts, cells.BarPart{Name: p.Name, Size: p.Seconds})
 		rest -= p.Seconds

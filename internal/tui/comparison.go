@@ -15,7 +15,8 @@ type comparedSide struct {
 }
 
 // drawComparison draws the differences between two conversations, the older one first.
-func drawComparison(clock screenClock, c *view.Comparison, sides [2]comparedSide, w int) (lines []cells.Line) {
+func drawComparison(clock screenClock, c *view.Comparison, sides [2]comparedSide, w int) []cells.Line {
+	var lines []cells.Line
 	for i, name := range []string{"A, older", "B, newer"} {
 		talk := sides[i].conversation
 		facts := []string{clock.formatTime(talk.Began), sides[i].title, talk.Revision, countNoun(talk.Rows, "row", "rows")}

@@ -28,7 +28,7 @@ func conversationColumnsFor(
 	titles []string,
 	sum *view.Conversation,
 	w int,
-) (c conversationColumns) {
+) conversationColumns {
 	title := len("conversations")
 	revision := len("revision")
 	hasEqualTitles := false
@@ -40,8 +40,7 @@ func conversationColumnsFor(
 		title = max(title, 2+cells.TextLine(cells.Plain, own).Width())
 		revision = max(revision, cells.TextLine(cells.Plain, all[i].Revision).Width())
 	}
-	c.rows = 1 + len(english.Thousands(sum.Rows))
-	c.failed = 0
+	c := conversationColumns{rows: 1 + len(english.Thousands(sum.Rows))}
 	if sum.Failed > 0 {
 		c.failed = 2 + len(english.Thousands(sum.Failed))
 	}

@@ -104,7 +104,7 @@ func (t *conversationList) chooseForUser(hasNoFilter, follow bool) bool {
 }
 
 // chooseSelected shows the selected conversation. For a filter it returns the filter's term.
-func (t *conversationList) chooseSelected() (filter string) {
+func (t *conversationList) chooseSelected() string {
 	t.hasChosen = true
 	if index := t.sel - len(t.all) - 1; index >= 0 {
 		return quickFilters[index]
@@ -162,7 +162,8 @@ func (t *conversationList) draw(clock screenClock, hasFocus bool, shownID string
 
 // drawFilters draws the quick filters. A filter that the terms of the filter line contain has a
 // mark.
-func (t *conversationList) drawFilters(hasFocus bool, terms []string, h int) (lines []drawn) {
+func (t *conversationList) drawFilters(hasFocus bool, terms []string, h int) []drawn {
+	var lines []drawn
 	if h >= minHeightForFacts {
 		lines = append(lines, drawn{}, drawn{Line: cells.TextLine(cells.Faint, "filters")})
 	}

@@ -100,9 +100,9 @@ func comparisonKey(key, marked string, doc *view.Detail) string {
 
 // drawDetail draws the title, the names of the tabs and the lines of the open tab, in w columns and
 // h lines. It scrolls so that the selected line is visible.
-func (m *model) drawDetail(w, h int) (lines []drawn) {
+func (m *model) drawDetail(w, h int) []drawn {
 	d := &m.detail
-	lines = append(lines, drawn{Line: d.drawTitle(m.screenClock())}, drawn{Line: d.drawTabs(w, m.focus == paneDetail)})
+	lines := []drawn{{Line: d.drawTitle(m.screenClock())}, {Line: d.drawTabs(w, m.focus == paneDetail)}}
 	switch {
 	case d.err != nil:
 		d.lines = plainLines(cells.Wrap(cells.Bad, d.err.Error(), w-2))

@@ -41,10 +41,11 @@ type menu struct {
 }
 
 // matchingChoices returns the entries that match the search.
-func (d *menu) matchingChoices() (all []choice) {
+func (d *menu) matchingChoices() []choice {
 	if d.search == nil || d.search.Text() == "" {
 		return d.choices
 	}
+	var all []choice
 	for _, c := range d.choices {
 		if containsAllWords(c.key+" "+c.text+" "+c.note, d.search.Text()) {
 			all = append(all, c)
@@ -115,8 +116,8 @@ func (d *menu) hints() []string {
 }
 
 // draw draws w columns and at most h lines.
-func (d *menu) draw(w, h int) (lines []drawn) {
-	lines = append(lines, drawn{Line: cells.TextLine(cells.Strong, " "+d.title)})
+func (d *menu) draw(w, h int) []drawn {
+	lines := []drawn{{Line: cells.TextLine(cells.Strong, " "+d.title)}}
 	for _, l := range d.head {
 		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 	}
@@ -228,8 +229,8 @@ func (d *editor) hints() []string {
 }
 
 // draw draws w columns and at most h lines.
-func (d *editor) draw(w, h int) (lines []drawn) {
-	lines = append(lines, drawn{Line: cells.TextLine(cells.Strong, " "+d.title)})
+func (d *editor) draw(w, h int) []drawn {
+	lines := []drawn{{Line: cells.TextLine(cells.Strong, " "+d.title)}}
 	if d.shownError != "" {
 		lines = append(lines, drawn{Line: cells.TextLine(cells.Warn, " "+d.shownError+": Ctrl-S again sends it as it is")})
 	}
@@ -273,8 +274,8 @@ func (d *page) key(name, text string) (change, bool) {
 func (d *page) hints() []string { return []string{"Esc close", "↑↓ scroll"} }
 
 // draw draws w columns and at most h lines.
-func (d *page) draw(w, h int) (lines []drawn) {
-	lines = append(lines, drawn{Line: cells.TextLine(cells.Strong, " "+d.title)}, drawn{})
+func (d *page) draw(w, h int) []drawn {
+	lines := []drawn{{Line: cells.TextLine(cells.Strong, " "+d.title)}, {}}
 	d.top = max(0, min(d.top, len(d.lines)-h+len(lines))) // no empty lines at the end
 	return append(lines, d.lines[d.top:]...)
 }

@@ -183,7 +183,8 @@ func secretCell(s *view.Secret, head string) cells.Span {
 }
 
 // docText describes a document in whole sentences.
-func docText(doc any, w int) (lines []cells.Line) {
+func docText(doc any, w int) []cells.Line {
+	var lines []cells.Line
 	add := func(r cells.Role, text string) {
 		if text != "" {
 			lines = append(lines, cells.Wrap(r, text, w)...)

@@ -37,8 +37,8 @@ type screenLayout struct {
 
 // layout computes the layout of the screen from its size, the focus and the open panes. On a narrow
 // screen one pane has it all.
-func (m *model) layout() (screen screenLayout) {
-	screen.head = 1
+func (m *model) layout() screenLayout {
+	screen := screenLayout{head: 1}
 	if m.h >= headWithFilterMinHeight || m.focus == paneFilter || m.query.line.Text() != "" {
 		screen.head = 2
 	}
@@ -130,8 +130,8 @@ func (m *model) frame() string {
 }
 
 // drawPanes draws the panes between the head and the footer.
-func (m *model) drawPanes(p screenLayout) (rows [][]drawn) {
-	rows = make([][]drawn, p.body)
+func (m *model) drawPanes(p screenLayout) [][]drawn {
+	rows := make([][]drawn, p.body)
 	const atTop = 0
 	const afterBar = true
 	// add appends the lines of a pane to the rows from top on, after a vertical bar if hasBar is set.
@@ -164,13 +164,13 @@ func (m *model) drawPanes(p screenLayout) (rows [][]drawn) {
 }
 
 // drawHeader draws the names of the views, the counts, the filter line and what waits for the user.
-func (m *model) drawHeader(p screenLayout) (lines []cells.Line) {
+func (m *model) drawHeader(p screenLayout) []cells.Line {
 	tabs := m.drawTabs()
 	counts := m.drawCounts(withWords)
 	if tabs.Width()+counts.Width() > m.w {
 		counts = m.drawCounts(withoutWords)
 	}
-	lines = append(lines, cells.Justify(tabs, counts, m.w))
+	lines := []cells.Line{cells.Justify(tabs, counts, m.w)}
 	lines = append(lines, m.drawAlarms()...)
 	if p.head-m.alarmLines() >= 2 {
 		lines = append(lines, m.drawFilter(m.w))
@@ -182,7 +182,8 @@ func (m *model) drawHeader(p screenLayout) (lines []cells.Line) {
 }
 
 // drawTabs draws the names of the views.
-func (m *model) drawTabs() (line cells.Line) {
+func (m *model) drawTabs() cells.Line {
+	var line cells.Line
 	for i, name := range viewNames {
 		text := " " + strconv.Itoa(i+1) + " "
 		if i == m.view || m.w >= 80 {
@@ -204,8 +205,9 @@ const (
 )
 
 // drawCounts draws the counts, the most important last. isShort is withWords or withoutWords.
-func (m *model) drawCounts(isShort bool) (line cells.Line) {
+func (m *model) drawCounts(isShort bool) cells.Line {
 	s := m.status
+	var line cells.Line
 	add := func(r cells.Role, text string) { line = append(line, cells.Text(r, text), cells.Blank(1)) }
 	switch {
 	case m.statusLine.isPaused && m.statusLine.hasChanged:

@@ -131,7 +131,8 @@ func (m *model) previewExport(e view.Export, title string) tea.Cmd {
 }
 
 // exportChoices returns the entries for the forms of an export.
-func exportChoices(e view.Export) (all []choice) {
+func exportChoices(e view.Export) []choice {
+	var all []choice
 	for _, form := range exportForms {
 		all = append(all, newChoice(form.letter, form.name, form.note, func(m *model) tea.Cmd {
 			e.Form = form.name
@@ -172,9 +173,9 @@ func (m *model) export(e view.Export) tea.Cmd {
 
 // exportHead returns the lines that say how many secrets an export hides, and which words may still
 // be secrets, at most maxDoubts.
-func exportHead(preview *view.Exported, width int) (lines []cells.Line) {
+func exportHead(preview *view.Exported, width int) []cells.Line {
 	hidden := countNoun(preview.Hidden, "secret is hidden", "secrets are hidden")
-	lines = append(lines, cells.TextLine(cells.Plain, hidden))
+	lines := []cells.Line{cells.TextLine(cells.Plain, hidden)}
 	for _, doubt := range preview.Doubts[:min(len(preview.Doubts), maxDoubts)] {
 		lines = append(lines, cells.Wrap(cells.Warn, "⚠ may be a secret: "+doubt, width)...)
 	}

@@ -165,13 +165,14 @@ func (m *model) drawFilter(w int) cells.Line {
 
 // drawSuggestions draws at most eight suggestions over the top of the list, with the picked one
 // among them. It draws nothing unless the filter line has the focus.
-func (m *model) drawSuggestions(w, h int) (lines []drawn) {
+func (m *model) drawSuggestions(w, h int) []drawn {
 	q := &m.query
 	if m.focus != paneFilter {
 		return nil
 	}
 	room := min(len(q.suggestions), max(h/2, 1), 8)
 	from := max(0, min(q.picked-room, len(q.suggestions)-room))
+	var lines []drawn
 	for i := from; i < from+room; i++ {
 		word := q.suggestions[i]
 		count := ""

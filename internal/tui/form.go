@@ -269,7 +269,7 @@ func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
 }
 
 // draw draws a field: its name in labelWidth columns, its value, and its error or hint.
-func (f *field) draw(w, labelWidth int, active bool) (lines []cells.Line) {
+func (f *field) draw(w, labelWidth int, active bool) []cells.Line {
 	name := f.Label()
 	if f.Required {
 		name += " *"
@@ -282,7 +282,7 @@ func (f *field) draw(w, labelWidth int, active bool) (lines []cells.Line) {
 	default:
 		line = append(line, f.input.Line(room, active, noError)...)
 	}
-	lines = append(lines, line)
+	lines := []cells.Line{line}
 	hint := strings.TrimSpace(strings.Join([]string{f.Limits(), f.Description}, "  "))
 	if f.Kind == question.Other {
 		hint = "JSON  " + hint
@@ -299,8 +299,9 @@ func (f *field) draw(w, labelWidth int, active bool) (lines []cells.Line) {
 }
 
 // drawOptions draws the choices of the field.
-func (f *field) drawOptions(active bool) (line cells.Line) {
+func (f *field) drawOptions(active bool) cells.Line {
 	cursor := max(f.choice, 0)
+	var line cells.Line
 	for i, o := range f.Options {
 		box := "( ) "
 		if f.Kind == question.Choices {

@@ -196,7 +196,8 @@ func partFromPage(page view.Page) listPart {
 	return p
 }
 
-func partFromDocs[T any](docs []T, key func(*T) string) (p listPart) {
+func partFromDocs[T any](docs []T, key func(*T) string) listPart {
+	var p listPart
 	for i := range docs {
 		p.items = append(p.items, item{key: key(&docs[i]), doc: &docs[i]})
 	}

@@ -18,7 +18,8 @@ const maxLevel = 63
 
 // levels returns the levels of lanes. The first level of a lane has its title. Bars above maxLevel
 // share that level, in which drawBars leaves out bars without room.
-func levels(lanes []view.Lane) (all []*level) {
+func levels(lanes []view.Lane) []*level {
+	var all []*level
 	for _, lane := range lanes {
 		highest := 0
 		for _, b := range lane.Bars {
@@ -52,7 +53,7 @@ const noBar = -1
 
 // drawBars draws the bars of a line within a period, in width columns. Each bar has at least one
 // column; a bar without room is left out. selected is an index, or noBar.
-func drawBars(bars []view.Bar, period timeWindow, width, selected int) (line cells.Line) {
+func drawBars(bars []view.Bar, period timeWindow, width, selected int) cells.Line {
 	seconds := period.end.Sub(period.start).Seconds()
 	if seconds <= 0 { // a single moment: avoid a division by 0
 		seconds = 1
@@ -62,6 +63,7 @@ func drawBars(bars []view.Bar, period timeWindow, width, selected int) (line cel
 		return max(0, min(int(share*float64(width)), width))
 	}
 	used := 0
+	var line cells.Line
 	for i := range bars {
 		b := &bars[i]
 		start := max(columnOf(b.From), used)
@@ -224,7 +226,7 @@ func phaseLegend() cells.Line {
 }
 
 // drawTime draws lanes with a line for each level and bars with patterns.
-func (l *list) drawTime(clock screenClock, w, h int) (lines []drawn) {
+func (l *list) drawTime(clock screenClock, w, h int) []drawn {
 	period := l.window()
 	titleWidth := max(10, min(28, w/4))
 	barsWidth := max(8, w-titleWidth-2)
@@ -232,7 +234,7 @@ func (l *list) drawTime(clock screenClock, w, h int) (lines []drawn) {
 	length := formatSeconds(period.end.Sub(period.start).Seconds())
 	end := cells.TextLine(cells.Faint, clock.formatTime(period.end)+" · "+length)
 	axis := append(cells.Line{cells.Blank(titleWidth + 2)}, cells.Justify(start, end, barsWidth)...)
-	lines = append(lines, drawn{Line: axis})
+	lines := []drawn{{Line: axis}}
 	h -= 3 // the axis, the legend, and the description of the selected bar
 	l.scrollToSelected(h, oneLine)
 	for n := l.top; n < min(l.top+h, l.total); n++ {

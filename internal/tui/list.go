@@ -161,7 +161,7 @@ func (m *model) drawMain(w, h int) []drawn {
 
 // drawEmpty draws the reason why the list is empty, and a hint for the user. The first reason that
 // applies counts.
-func (m *model) drawEmpty(w int) (lines []drawn) {
+func (m *model) drawEmpty(w int) []drawn {
 	head := ""
 	hint := ""
 	l := m.list()
@@ -211,7 +211,7 @@ func (m *model) drawEmpty(w int) (lines []drawn) {
 		hint = "Start a client through mcpc tap or mcpc proxy, or send a request:\n\n" +
 			"  mcpc tap install CLIENT SERVER\n  mcpc proxy --to URL\n  mcpc -s demo list"
 	}
-	lines = append(lines, drawn{}, drawn{Line: cells.Line{cells.Blank(2), cells.Text(cells.Strong, head)}}, drawn{})
+	lines := []drawn{{}, {Line: cells.Line{cells.Blank(2), cells.Text(cells.Strong, head)}}, {}}
 	for _, line := range cells.Wrap(cells.Faint, hint, min(w-4, 76)) {
 		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(2)}, line...)})
 	}

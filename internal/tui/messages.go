@@ -26,7 +26,8 @@ type summaryFact struct {
 }
 
 // messageSummary returns the parts of the request and the response that the summary shows.
-func messageSummary(doc *view.Detail) (facts []summaryFact) {
+func messageSummary(doc *view.Detail) []summaryFact {
+	var facts []summaryFact
 	if name, text := requestSummary(doc); text != "" {
 		facts = append(facts, summaryFact{name, text, cells.Plain, maxRequestLines, tabNames[tabRequest]})
 	}
@@ -108,7 +109,7 @@ func compactObject(raw json.RawMessage, names ...string) string {
 
 // draw draws a fact in width columns: its name in nameWidth columns, followed by its text. A text
 // of more than maxLines lines is cut, and the last line names the tab with the whole text.
-func (f *summaryFact) draw(width, nameWidth int) (lines []tabLine) {
+func (f *summaryFact) draw(width, nameWidth int) []tabLine {
 	hasLimit := f.maxLines > 0
 	text := f.text
 	if maxBytes := f.maxLines * width * utf8.UTFMax; hasLimit && len(text) > maxBytes {
@@ -119,6 +120,7 @@ func (f *summaryFact) draw(width, nameWidth int) (lines []tabLine) {
 	if isCut {
 		textLines = textLines[:min(len(textLines), f.maxLines)]
 	}
+	var lines []tabLine
 	for i, textLine := range textLines {
 		name := f.name
 		if i > 0 {

@@ -119,9 +119,9 @@ func (l *list) draw(view int, clock screenClock, client, server string, w, h int
 }
 
 // drawTable draws one line per exchange.
-func (l *list) drawTable(clock screenClock, w, h int) (lines []drawn) {
+func (l *list) drawTable(clock screenClock, w, h int) []drawn {
 	widths := cells.Widths(tableColumns, w)
-	lines = append(lines, drawn{Line: cells.Head(tableColumns, widths, l.sort)})
+	lines := []drawn{{Line: cells.Head(tableColumns, widths, l.sort)}}
 	h--
 	l.scrollToSelected(h, oneLine)
 	whole := l.longestDuration(clock, h)
@@ -137,8 +137,9 @@ func (l *list) drawTable(clock screenClock, w, h int) (lines []drawn) {
 }
 
 // drawTalk draws blocks of arrows between client and server.
-func (l *list) drawTalk(clock screenClock, client, server string, w, h int) (lines []drawn) {
+func (l *list) drawTalk(clock screenClock, client, server string, w, h int) []drawn {
 	columns := talkColumnsFor(w)
+	var lines []drawn
 	if h >= 8 {
 		lines = append(lines, drawn{Line: drawTalkHead(columns, client, server, w)})
 		h--
@@ -170,14 +171,14 @@ func (l *list) drawTalk(clock screenClock, client, server string, w, h int) (lin
 }
 
 // drawDocs draws the table of a view of documents, and the texts of the selected document below it.
-func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (lines []drawn) {
+func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) []drawn {
 	widths := cells.Widths(columns, w)
 	var foot []cells.Line
 	if item := l.selected(); item != nil && h >= 8 {
 		foot = docText(item.doc, w-2)
 		foot = foot[:min(len(foot), h/3)]
 	}
-	lines = append(lines, drawn{Line: cells.Head(columns, widths, l.sort)})
+	lines := []drawn{{Line: cells.Head(columns, widths, l.sort)}}
 	room := h - 1
 	if len(foot) > 0 {
 		room -= len(foot) + 1

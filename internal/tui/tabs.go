@@ -41,9 +41,10 @@ func heading(text string) []tabLine { return []tabLine{{}, {line: cells.TextLine
 func wrapped(r cells.Role, text string, w int) []tabLine { return plainLines(cells.Wrap(r, text, w)) }
 
 // summaryLines describes the exchange, the most important facts first.
-func summaryLines(doc *view.Detail, w int) (lines []tabLine) {
+func summaryLines(doc *view.Detail, w int) []tabLine {
 	r := &doc.Row
 	role, _ := stateMark(r)
+	var lines []tabLine
 	if r.Text != "" {
 		lines = append(lines, wrapped(role, r.Text, w)...)
 	}
@@ -80,7 +81,8 @@ func summaryLines(doc *view.Detail, w int) (lines []tabLine) {
 }
 
 // eventLines returns the arrows of the exchange, each with its time since the request.
-func eventLines(clock screenClock, doc *view.Detail, w int) (lines []tabLine) {
+func eventLines(clock screenClock, doc *view.Detail, w int) []tabLine {
+	var lines []tabLine
 	for _, l := range doc.Lines {
 		delay := "" // since the request
 		if !l.Time.IsZero() {
@@ -103,7 +105,8 @@ func eventLines(clock screenClock, doc *view.Detail, w int) (lines []tabLine) {
 }
 
 // wireLines returns the frames in recorded order.
-func wireLines(clock screenClock, doc *view.Detail, w int) (lines []tabLine) {
+func wireLines(clock screenClock, doc *view.Detail, w int) []tabLine {
+	var lines []tabLine
 	for i := range doc.Frames {
 		f := &doc.Frames[i]
 		direction := map[string]string{"sent": "▶", "received": "◀"}[f.Dir]
@@ -138,10 +141,11 @@ func wireLines(clock screenClock, doc *view.Detail, w int) (lines []tabLine) {
 }
 
 // rawLines returns the bytes of a body as text.
-func rawLines(b *view.Body, w int) (lines []tabLine) {
+func rawLines(b *view.Body, w int) []tabLine {
 	if b == nil || b.Text == "" {
 		return nil
 	}
+	var lines []tabLine
 	for _, l := range cells.Wrap(cells.Plain, b.Text, w-2) {
 		lines = append(lines, tabLine{line: append(cells.Line{cells.Blank(2)}, l...), value: b.Text})
 	}
@@ -152,11 +156,11 @@ func rawLines(b *view.Body, w int) (lines []tabLine) {
 }
 
 // timeLines returns the phases as a bar and as numbers.
-func timeLines(clock screenClock, doc *view.Detail, w int) (lines []tabLine) {
+func timeLines(clock screenClock, doc *view.Detail, w int) []tabLine {
 	r := &doc.Row
 	whole := clock.elapsedSeconds(r)
 	parts := barParts(r, whole)
-	lines = append(lines, tabLine{line: cells.Bar(parts, whole, min(w, 72))}, tabLine{})
+	lines := []tabLine{{line: cells.Bar(parts, whole, min(w, 72))}, {}}
 	for _, p := range parts {
 		lines = append(lines, tabLine{line: cells.Line{
 			cells.PhaseMark(p.Name), cells.Fit(cells.Plain, " "+p.Name, 12),
@@ -183,7 +187,8 @@ var phaseText = map[string]string{
 }
 
 // findingLines returns the broken rules of the exchange.
-func findingLines(doc *view.Detail, w int) (lines []tabLine) {
+func findingLines(doc *view.Detail, w int) []tabLine {
+	var lines []tabLine
 	for _, f := range doc.Findings {
 		role := cells.Warn
 		if f.Severity == "error" {
@@ -205,14 +210,14 @@ func findingLines(doc *view.Detail, w int) (lines []tabLine) {
 }
 
 // diffLines returns the differences from another exchange.
-func diffLines(d *detail, w int) (lines []tabLine) {
+func diffLines(d *detail, w int) []tabLine {
 	if d.diff.otherKey == "" {
 		return nil
 	}
 	if d.diff.err != nil {
 		return wrapped(cells.Bad, d.diff.err.Error(), w)
 	}
-	lines = append(lines, tabLine{line: cells.TextLine(cells.Faint, "- "+d.diff.otherKey+"   + "+d.key+", this exchange")})
+	lines := []tabLine{{line: cells.TextLine(cells.Faint, "- "+d.diff.otherKey+"   + "+d.key+", this exchange")}}
 	for _, side := range []struct {
 		name    string
 		changes []view.Change
@@ -235,7 +240,8 @@ func diffLines(d *detail, w int) (lines []tabLine) {
 }
 
 // signedLines wraps a text and puts a sign before its first line.
-func signedLines(r cells.Role, sign, text string, w int) (lines []tabLine) {
+func signedLines(r cells.Role, sign, text string, w int) []tabLine {
+	var lines []tabLine
 	for _, part := range cells.Wrap(r, text, w-len(sign)) {
 		lines = append(lines, tabLine{line: append(cells.TextLine(r, sign), part...), value: text})
 		sign = "  "
@@ -244,7 +250,8 @@ func signedLines(r cells.Role, sign, text string, w int) (lines []tabLine) {
 }
 
 // plainLines returns lines without a value.
-func plainLines(lines []cells.Line) (out []tabLine) {
+func plainLines(lines []cells.Line) []tabLine {
+	var out []tabLine
 	for _, l := range lines {
 		out = append(out, tabLine{line: l})
 	}
@@ -300,7 +307,7 @@ func (d *detail) drawTitle(clock screenClock) cells.Line {
 
 // drawTabs draws the names of the tabs, beginning with the first that lets the open tab fit into w
 // columns.
-func (d *detail) drawTabs(w int, active bool) (line cells.Line) {
+func (d *detail) drawTabs(w int, active bool) cells.Line {
 	label := func(i int) string {
 		text := tabNames[i]
 		if i == tabFindings && d.doc != nil && len(d.doc.Findings) > 0 {
@@ -316,6 +323,7 @@ func (d *detail) drawTabs(w int, active bool) (line cells.Line) {
 	for ; used > w-2 && first < d.tab; first++ {
 		used -= len(label(first))
 	}
+	var line cells.Line
 	for i := first; i < tabCount; i++ {
 		role := cells.Faint
 		if i == d.tab {

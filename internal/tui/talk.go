@@ -83,7 +83,7 @@ type arrow struct {
 
 // blockArrows returns the arrows of a block. A request and the response directly after it share a
 // line. The middle of a long block is folded unless isUnfolded is set.
-func blockArrows(r *view.Row, lines []view.Line, isUnfolded bool, c talkColumns) (arrows []arrow) {
+func blockArrows(r *view.Row, lines []view.Line, isUnfolded bool, c talkColumns) []arrow {
 	if len(lines) == 0 {
 		lines = []view.Line{{Dir: r.Dir, Kind: "request", Text: rowTitle(r), Time: r.Time}}
 	}
@@ -91,6 +91,7 @@ func blockArrows(r *view.Row, lines []view.Line, isUnfolded bool, c talkColumns)
 	if isPair && c.answer > 0 {
 		return []arrow{{Line: lines[0], reply: &lines[1], isFirst: true}}
 	}
+	var arrows []arrow
 	for i, line := range lines {
 		arrows = append(arrows, arrow{Line: line, isFirst: i == 0})
 	}
@@ -104,14 +105,14 @@ func blockArrows(r *view.Row, lines []view.Line, isUnfolded bool, c talkColumns)
 
 // drawTalkLine draws one arrow. The first line of a block also has the time, the duration and the
 // bar; a bar of whole seconds fills all columns.
-func drawTalkLine(clock screenClock, r *view.Row, a arrow, c talkColumns, whole float64) (line cells.Line) {
+func drawTalkLine(clock screenClock, r *view.Row, a arrow, c talkColumns, whole float64) cells.Line {
 	role, mark := stateMark(r)
 	startTime := clock.formatTime(r.Time)
 	if !a.isFirst {
 		mark = " "
 		startTime = ""
 	}
-	line = append(line, cells.Fit(role, mark, 2))
+	line := cells.Line{cells.Fit(role, mark, 2)}
 	if c.time > 0 {
 		line = append(line, cells.Fit(cells.Faint, startTime, c.time+2))
 	}

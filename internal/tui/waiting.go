@@ -181,7 +181,7 @@ func (m *model) runAction(done string, act func(context.Context, view.Actor) err
 }
 
 // drawForm draws the form below the list, which stays readable.
-func (m *model) drawForm(w, h int) (lines []drawn) {
+func (m *model) drawForm(w, h int) []drawn {
 	a := &m.act
 	if a.form == nil || h < 3 {
 		return nil
@@ -194,7 +194,7 @@ func (m *model) drawForm(w, h int) (lines []drawn) {
 	}
 	head := cells.Line{cells.Rule(2), cells.Text(cells.Warn, text)}
 	head = append(head, cells.Rule(w-head.Width()))
-	lines = append(lines, drawn{Line: head.FitTo(w)})
+	lines := []drawn{{Line: head.FitTo(w)}}
 	for _, l := range a.form.Lines(w-2, h-1, m.focus == paneForm) {
 		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 	}
@@ -205,8 +205,9 @@ func (m *model) drawForm(w, h int) (lines []drawn) {
 func (m *model) alarmLines() int { return len(m.drawAlarms()) }
 
 // drawAlarms draws the bar at the top: each held message on a line, and a question.
-func (m *model) drawAlarms() (lines []cells.Line) {
+func (m *model) drawAlarms() []cells.Line {
 	a := &m.act
+	var lines []cells.Line
 	if m.status.Intercept || len(a.held) > 0 {
 		// The user's filter comes last because it may be long.
 		text := " ‖ holding " + countNoun(len(a.held), "message", "messages") +

@@ -30,12 +30,13 @@ func PhaseMark(phase string) Span {
 
 // Bar draws parts in width columns. A full bar represents whole units. Parts that are too small for
 // a column are drawn together as a thin line.
-func Bar(parts []BarPart, whole float64, width int) (line Line) {
+func Bar(parts []BarPart, whole float64, width int) Line {
 	if whole <= 0 || width <= 0 {
 		return Line{Blank(width)}
 	}
 	at := 0.0 // the end of the part, in units
 	used := 0
+	var line Line
 	for _, p := range parts {
 		at += p.Size
 		to := min(int(at/whole*float64(width)+0.5), width)

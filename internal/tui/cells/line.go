@@ -55,7 +55,8 @@ func fitText(text string, width int) string {
 }
 
 // Width returns the width of a line in columns.
-func (l Line) Width() (n int) {
+func (l Line) Width() int {
+	n := 0
 	for _, s := range l {
 		n += term.Width(s.text)
 	}
@@ -124,8 +125,9 @@ func (l Line) Write(b *strings.Builder, p Palette, selected bool) {
 
 // Wrap breaks a text into lines of at most width columns. It keeps line ends, and replaces tabs by
 // four blanks.
-func Wrap(r Role, text string, width int) (lines []Line) {
+func Wrap(r Role, text string, width int) []Line {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\t", "    ")
+	var lines []Line
 	for part := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		part = term.Line(part)
 		for _, words := range term.WrapWords(part, max(width, 8)) {
@@ -139,7 +141,8 @@ func Wrap(r Role, text string, width int) (lines []Line) {
 }
 
 // breakWord breaks a word that is wider than a line.
-func breakWord(r Role, text string, width int) (lines []Line) {
+func breakWord(r Role, text string, width int) []Line {
+	var lines []Line
 	for term.Width(text) > width {
 		head := term.Truncate(text, width)
 		if head == "" { // a character is wider than the line

@@ -74,7 +74,8 @@ func Head(columns []Column, widths []int, sort string) Line {
 }
 
 // Row returns a line of cells, each fitted into its column.
-func Row(columns []Column, widths []int, cell func(i, width int) Line) (line Line) {
+func Row(columns []Column, widths []int, cell func(i, width int) Line) Line {
+	var line Line
 	for i, w := range widths {
 		if w == 0 {
 			continue
