@@ -31,6 +31,7 @@ func (s *Faults) listen(path string) (done func(), err error) {
 	return done, nil
 }
 
+// newServer returns a server for the control socket or the socket for views.
 func (s *Faults) newServer() *control.Server {
 	return &control.Server{
 		Desk:        s.Desk,

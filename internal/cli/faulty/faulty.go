@@ -103,13 +103,15 @@ func (o *Options) Start(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
 	if !o.HasRules() && o.report == "" && o.seed == "" {
 		return nil, nil
 	}
-	return o.start(f, link, false)
+	const allowsHolding = false
+	return o.start(f, link, allowsHolding)
 }
 
 // StartLive starts the faults of a command that forwards messages. It always returns Faults with a
 // Desk, and listens for views once a message has passed.
 func (o *Options) StartLive(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
-	s, err := o.start(f, link, true)
+	const allowsHolding = true
+	s, err := o.start(f, link, allowsHolding)
 	if err == nil && runtime.GOOS != "windows" {
 		s.openLive = sync.OnceFunc(s.listenLive)
 	}
@@ -117,8 +119,8 @@ func (o *Options) StartLive(f *cmdutil.Factory, link proxy.Link) (*Faults, error
 }
 
 // start reads the rules into a new Desk, checks that the report can be written, and listens on the
-// control socket if there is one. live is set if views may hold messages.
-func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults, error) {
+// control socket if there is one. allowsHolding is set if views may hold messages.
+func (o *Options) start(f *cmdutil.Factory, link proxy.Link, allowsHolding bool) (*Faults, error) {
 	if !o.HasRules() && (o.report != "" || o.seed != "") {
 		return nil, usage.New("there are no fault rules to report on, or to seed",
 			"--fault names them: see "+wire.Run("help faults"))
@@ -135,7 +137,7 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 		Desk:          &proxy.Desk{Seed: seed, Link: link, Now: f.Now, Encode: mcp.EncodeHeader},
 		factory:       f,
 		options:       o,
-		allowsHolding: live,
+		allowsHolding: allowsHolding,
 		closeControl:  func() {},
 		closeLive:     func() {},
 		openLive:      func() {},
@@ -167,7 +169,8 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 	return s, nil
 }
 
-// Read returns the rules that a word selects: preset:NAME, rules, or a file.
+// Read returns the rules that a word selects: those of a preset (preset:NAME), the word itself if
+// it begins with when or do, or those in a file.
 func Read(f *cmdutil.Factory, word string) ([]*proxy.Rule, error) {
 	if name, ok := strings.CutPrefix(word, proxy.PresetPrefix); ok {
 		text, err := proxy.Preset(name)
@@ -190,7 +193,8 @@ func Read(f *cmdutil.Factory, word string) ([]*proxy.Rule, error) {
 	return proxy.ParseRules(word, string(text), f.Now())
 }
 
-// RuleError returns the usage error for invalid rules.
+// RuleError returns a usage error for an error of Read or of Desk.Add. It keeps a hint that err
+// has.
 func RuleError(err error) error {
 	if usage.Outcome(err).Hint != "" {
 		return err
@@ -222,10 +226,10 @@ func NewWatcher(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher 
 			introduction.Learn(s.Desk, where, "", frame)
 		}
 		if f.Verbose == 0 {
-			recorder.Tap(frame)
+			recorder.Tap(frame) // hides the secrets later, outside of the forwarding
 			return
 		}
-		frame = f.Secrets.Frame(frame)
+		frame = f.Secrets.Frame(frame) // once for the recording and the terminal
 		recorder.TapSafe(frame)
 		verbose(frame)
 	}}
@@ -261,7 +265,8 @@ func (s *Faults) observe(frame wire.Frame) {
 	s.judge.Add(frame)
 }
 
-// End closes the control socket and reports.
+// End closes the sockets, writes the report and notes rules that never fired. It returns an error
+// if the report cannot be written. Nil Faults do nothing.
 func (s *Faults) End() error {
 	if s == nil {
 		return nil
@@ -272,7 +277,8 @@ func (s *Faults) End() error {
 	s.judge.AdvanceTo(s.factory.Now())
 	verdicts := s.judge.Verdicts()
 	s.mu.Unlock()
-	rules := s.Desk.Rules(true)
+	const withRemoved = true
+	rules := s.Desk.Rules(withRemoved)
 	w := s.factory.Stderr()
 	st := s.factory.ErrStyle
 	hidden := func(text string) string { return st.Line(s.factory.Secrets.Text(text)) }

@@ -62,11 +62,13 @@ func (s *Faults) ServeBehind(
 	return err
 }
 
-// StartProxy starts a proxy with the faults on loopback, in front of the server at the URL to. A
-// client of mcpc then sends its requests to the URL at. end stops the proxy. For a stdio server,
-// mcpc tap with Options.Words is used instead.
-func (s *Faults) StartProxy(ctx context.Context, to *url.URL) (at *url.URL, end func() error, out wire.Outcome) {
-	network, err := s.factory.Env.NetworkFor(to.String(), nil)
+// StartProxy starts a proxy with the faults on loopback, in front of a server. It returns the URL
+// to which one of mcpc's own clients then sends its requests, and a function that stops the proxy.
+// For a stdio server, mcpc tap with Options.Words is used instead.
+func (s *Faults) StartProxy(
+	ctx context.Context, serverURL *url.URL,
+) (proxyURL *url.URL, end func() error, out wire.Outcome) {
+	network, err := s.factory.Env.NetworkFor(serverURL.String(), nil)
 	if err != nil {
 		return nil, nil, usage.Outcome(err)
 	}
@@ -76,22 +78,22 @@ func (s *Faults) StartProxy(ctx context.Context, to *url.URL) (at *url.URL, end 
 	}
 	watcher := proxy.NewWatcher(proxy.WatcherOptions{Now: s.factory.Now, Tap: s.observe})
 	p := &proxy.Proxy{
-		Routes: []proxy.Route{{To: to}}, Address: listener.Addr().String(), Watcher: watcher, Desk: s.Desk,
+		Routes: []proxy.Route{{To: serverURL}}, Address: listener.Addr().String(), Watcher: watcher, Desk: s.Desk,
 		Dial: network.Dialer(ConnectTime(s.factory)), UpstreamProxy: network.ProxyFunc, TLS: network.TLS,
 	}
 	stop := s.serveProxy(ctx, p, listener)
-	at = &url.URL{
+	proxyURL = &url.URL{
 		Scheme:   "http",
 		Host:     p.Address,
-		Path:     to.Path,
-		RawPath:  to.RawPath,
-		RawQuery: to.RawQuery,
+		Path:     serverURL.Path,
+		RawPath:  serverURL.RawPath,
+		RawQuery: serverURL.RawQuery,
 	}
 	end = func() error {
 		stop()
 		return s.End()
 	}
-	return at, end, wire.Outcome{}
+	return proxyURL, end, wire.Outcome{}
 }
 
 // Stdio returns the standard streams for a server of mcpc, through the faults. end closes them
@@ -111,7 +113,7 @@ func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.W
 		Target:    where,
 		ToServer:  toServer,
 		ToClient:  io.MultiWriter(received, f.Out),
-		EndServer: func() { toServer.Close() },
+		EndServer: func() { toServer.Close() }, // it ends when its input ends
 		Context:   context.Background(),
 	}
 	go func() {

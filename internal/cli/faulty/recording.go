@@ -42,7 +42,9 @@ func ReportRecording(ctx context.Context, f *cmdutil.Factory, word string) error
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("reading the recording", err))
 	}
-	document := f.Secrets.Text(string(Document(0, nil, verdicts)))
+	const unknownSeed = 0
+	noRules := []proxy.ListedRule(nil) // the recording does not have them
+	document := f.Secrets.Text(string(Document(unknownSeed, noRules, verdicts)))
 	answer := cmdutil.Document([]byte(document), func(w io.Writer, st term.Style) error {
 		WriteVerdicts(w, verdicts, func(text string) string { return st.Line(f.Secrets.Text(text)) })
 		return nil

@@ -67,6 +67,7 @@ func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, format func(string) st
 		if g.count > 1 {
 			times = fmt.Sprintf(" (%d times)", g.count)
 		}
+		// The sentence of a verdict is mcpc's own, and needs no format.
 		fmt.Fprintf(w, "%s%s\n    %s%s\n", mark, format(g.DescribeFault()), g.Verdict, times)
 	}
 	if omitted := len(groups) - maxGroups; omitted > 0 {

@@ -42,7 +42,8 @@ recording what a client did after each fault.`,
 	return cmd
 }
 
-// newFaultOrder returns a command that sends an order to a running command.
+// newFaultOrder returns a command that sends an order to a running command. order parses the
+// arguments.
 func newFaultOrder(
 	f *cmdutil.Factory,
 	use, short, example string,
@@ -63,6 +64,7 @@ func newFaultOrder(
 	return cmd
 }
 
+// newFaultAdd returns the command fault add. It parses the rules here, so that errors name their file.
 func newFaultAdd(f *cmdutil.Factory) *cobra.Command {
 	return newFaultOrder(f, "add RULES", "add fault rules after the others",
 		`  mcpc fault add 'when method:tools/call #1 do hang' --control faults.sock
@@ -85,6 +87,7 @@ func newFaultAdd(f *cmdutil.Factory) *cobra.Command {
 		})
 }
 
+// newFaultList returns the command fault list.
 func newFaultList(f *cmdutil.Factory) *cobra.Command {
 	return newFaultOrder(f, "list", "list the fault rules, and how often they fired",
 		`  mcpc fault list --control faults.sock
@@ -95,13 +98,14 @@ func newFaultList(f *cmdutil.Factory) *cobra.Command {
 		})
 }
 
+// newFaultRemove returns the command fault remove.
 func newFaultRemove(f *cmdutil.Factory) *cobra.Command {
 	return newFaultOrder(f, "remove NUMBER", "remove one fault rule",
 		`  mcpc fault remove 1 --control faults.sock
   mcpc fault remove 2 --control faults.sock --json
   mcpc fault remove 3 --control faults.sock`,
 		func(args []string) (order control.Order, err error) {
-			number := 0
+			number := 0 // invalid: rules count from 1
 			if len(args) == 1 {
 				number, _ = strconv.Atoi(args[0])
 			}
@@ -112,6 +116,7 @@ func newFaultRemove(f *cmdutil.Factory) *cobra.Command {
 		})
 }
 
+// newFaultOff returns the command fault off: an order to remove without a number removes all rules.
 func newFaultOff(f *cmdutil.Factory) *cobra.Command {
 	return newFaultOrder(f, "off", "remove all fault rules",
 		`  mcpc fault off --control faults.sock
@@ -122,7 +127,7 @@ func newFaultOff(f *cmdutil.Factory) *cobra.Command {
 		})
 }
 
-// rejectArguments rejects arguments.
+// rejectArguments returns a usage error if there are arguments.
 func rejectArguments(args []string) error {
 	if len(args) > 0 {
 		return usage.New(fmt.Sprintf("unexpected argument %q", args[0]), "")
@@ -148,7 +153,7 @@ func sendOrder(ctx context.Context, f *cmdutil.Factory, socket string, order con
 	if reply.Error != "" {
 		return usage.New(reply.Error, wire.Run("help faults")+" describes the rules")
 	}
-	reply.Rules = append([]proxy.ListedRule{}, reply.Rules...)
+	reply.Rules = append([]proxy.ListedRule{}, reply.Rules...) // in JSON an empty list, not null
 	document, _ := jsonraw.Marshal(reply)
 	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(document, func(w io.Writer, st term.Style) error {
 		if len(reply.Rules) == 0 {

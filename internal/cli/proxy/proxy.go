@@ -36,6 +36,7 @@ type proxyOptions struct {
 	web, tui bool
 }
 
+// NewProxy returns the command proxy.
 func NewProxy(f *cmdutil.Factory) *cobra.Command {
 	var o proxyOptions
 	cmd := &cobra.Command{
@@ -107,7 +108,7 @@ func routesOf(words []string) ([]proxy.Route, error) {
 	return routes, nil
 }
 
-// parseRoute parses URL or /path=URL. The path of a route is "" without one.
+// parseRoute parses URL or /path=URL. Without /path the path of the route is "".
 func parseRoute(word string) (proxy.Route, error) {
 	var r proxy.Route
 	address := word
@@ -129,7 +130,8 @@ func parseRoute(word string) (proxy.Route, error) {
 	return r, nil
 }
 
-// runProxy serves until the user interrupts it or leaves the view.
+// runProxy serves until the user interrupts it or leaves the view. Its error is then the outcome
+// Signal.
 func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []proxy.Route) error {
 	network, err := f.Env.NetworkFor(routes[0].To.String(), nil) // one network for all routes
 	if err != nil {
@@ -139,7 +141,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	if err != nil {
 		return err
 	}
-	f.IsConnected.Store(true)
+	f.IsConnected.Store(true) // so that a signal waits for the end of the recording
 	listener, out := cmdutil.ListenLoopback("--listen", o.listen)
 	if !out.OK() {
 		return cmdutil.Exit(out)
@@ -158,7 +160,8 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 		targets = append(targets, redact.RedactURL(r.To.String()))
 	}
 	if o.tui && drawable(f) {
-		defer liveview.Quieten(f)()
+		restore := liveview.Quieten(f) // the view has the terminal
+		defer restore()
 	}
 	endTrace, err := o.trace.StartRelay(f, targets[0])
 	if err != nil {

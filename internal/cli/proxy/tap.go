@@ -36,6 +36,7 @@ type tapOptions struct {
 	trace cmdutil.TraceOptions
 }
 
+// NewTap returns the command tap.
 func NewTap(f *cmdutil.Factory) *cobra.Command {
 	var o tapOptions
 	cmd := &cobra.Command{
@@ -54,7 +55,7 @@ help faults.`,
   mcpc list -- mcpc tap -- mcpc demo --stdio
   mcpc list -- mcpc tap --record tapped.jsonl -- mcpc demo --stdio`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 {
+			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 { // without "--" the first word may be a mistake
 				if _, err := exec.LookPath(args[0]); err != nil {
 					if cmdutil.IsURL(args[0]) {
 						return usage.New("tap runs a server over stdio, and no URL",
@@ -79,7 +80,8 @@ help faults.`,
 	cmd.Flags().SetInterspersed(false)
 	o.fault.AddFlags(cmd.Flags())
 	o.trace.AddFlags(cmd.Flags())
-	cmd.AddCommand(newTapInstall(f, false), newTapInstall(f, true))
+	const remove = true
+	cmd.AddCommand(newTapInstall(f, !remove), newTapInstall(f, remove))
 	return cmd
 }
 
@@ -142,7 +144,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 		}
 	}()
 	go t.forwardInput()
-	t.copies.Add(2)
+	t.copies.Add(2) // of stdout here, of stderr in forwardStderr
 	go func() {
 		defer t.copies.Done()
 		defer seen.Close()
@@ -285,7 +287,7 @@ func (t *tapping) forwardOutput(to io.WriteCloser, from *os.File) {
 func (t *tapping) wait() int {
 	_ = t.cmd.Wait()
 	close(t.ended)
-	by := wire.Received
+	by := wire.Received // the server ended by itself
 	if t.clientLeft.Load() {
 		by = wire.Sent // the client asked the server to end
 	}
@@ -298,7 +300,7 @@ func (t *tapping) wait() int {
 	state := t.cmd.ProcessState
 	how := "exit"
 	code := state.ExitCode()
-	if code < 0 {
+	if code < 0 { // a signal ended the server
 		how = "signal"
 		if status, ok := state.Sys().(syscall.WaitStatus); ok {
 			code = 128 + int(status.Signal())

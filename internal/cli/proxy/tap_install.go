@@ -134,7 +134,7 @@ func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o
 		f.Note(fmt.Sprintf("nothing to change in %s: %q %s", term.Line(file), o.server, state))
 		return nil
 	}
-	f.Secrets.LearnCommand(client.CommandOf(old, o.server))
+	f.Secrets.LearnCommand(client.CommandOf(old, o.server)) // the command may be in the lines that are shown
 	fmt.Fprintf(
 		f.Stdout(),
 		"%s\n%s",
@@ -154,7 +154,8 @@ func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o
 	return nil
 }
 
-// editConfiguration returns the changed text of the configuration.
+// editConfiguration returns the changed text of the configuration: without mcpc tap for tap remove,
+// else with it in place of an earlier installation. It returns old itself if nothing changes.
 func editConfiguration(f *cmdutil.Factory, old []byte, client target.Client, o installOptions) ([]byte, error) {
 	self, err := f.Executable()
 	if err != nil {
@@ -176,7 +177,8 @@ func editConfiguration(f *cmdutil.Factory, old []byte, client target.Client, o i
 	if !client.OwnDashes {
 		prefix = append(prefix, "--")
 	}
-	if !bytes.Equal(old, unwrapped) && slices.Equal(previousPrefix, prefix) {
+	isInstalled := !bytes.Equal(old, unwrapped)
+	if isInstalled && slices.Equal(previousPrefix, prefix) {
 		return old, nil
 	}
 	return client.Wrap(unwrapped, o.server, prefix)

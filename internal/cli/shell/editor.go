@@ -32,7 +32,7 @@ func openEditor(history []string, complete completer) (*editor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &editor{state: liner.NewLiner(), plain: plain}
+	e := &editor{state: liner.NewLiner(), plain: plain} // NewLiner puts the terminal into raw mode
 	e.raw, err = liner.TerminalMode()
 	if err != nil {
 		e.Close()
@@ -44,8 +44,10 @@ func openEditor(history []string, complete completer) (*editor, error) {
 	e.state.SetWordCompleter(func(line string, pos int) (string, []string, string) {
 		runes := []rune(line)
 		pos = min(pos, len(runes))
-		before, words := complete(string(runes[:pos]))
-		return before, goingOn(words, string(runes[:pos])[len(before):]), string(runes[pos:])
+		head := string(runes[:pos])
+		before, words := complete(head)
+		typed := head[len(before):]
+		return before, goingOn(words, typed), string(runes[pos:])
 	})
 	for _, line := range history {
 		e.Remember(line)
@@ -75,10 +77,10 @@ func (e *editor) Line(prompt string) (string, error) {
 	if errors.Is(err, liner.ErrPromptAborted) {
 		return "", errInterrupted
 	}
-	if errors.Is(err, liner.ErrInvalidPrompt) {
+	if errors.Is(err, liner.ErrInvalidPrompt) { // the prompt has a control character
 		return "", err
 	}
-	return "", io.EOF
+	return "", io.EOF // liner has several errors for the end of the input
 }
 
 // Remember adds a line to the history that the arrow keys and Ctrl-R search.

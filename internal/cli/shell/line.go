@@ -29,7 +29,8 @@ func shellCommands(f *cmdutil.Factory) []string {
 	return append([]string{"help"}, sliceutil.Map(words, func(c cmdutil.CommandMaker) string { return c.Name })...)
 }
 
-// line runs one line, prints its error, and keeps the most severe outcome of all lines in s.mostSevere.
+// line runs one line, prints its error, and keeps the most severe outcome of all lines in
+// s.mostSevere. The connection stays open.
 func (s *shellRun) line(ctx context.Context, text string) {
 	f := s.f.Invocation()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -43,9 +44,9 @@ func (s *shellRun) line(ctx context.Context, text string) {
 		err = s.run(ctx, f, cancel, words)
 	}
 	ended := cmdutil.End(ctx, f, err)
-	s.c.Env = &s.f.Env
+	s.c.Env = &s.f.Env // Lend has set the Env of the line
 	out := ended.Outcome
-	f.Env.GaveUp(out, ended.ExitCode())
+	f.Env.GaveUp(out, ended.ExitCode()) // a later response belongs to no line
 	f.FailureJSON(out)
 	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed {
 		s.c.ExpireTools(ctx) // the server may have changed while the user typed
@@ -70,10 +71,11 @@ func (s *shellRun) run(ctx context.Context, f *cmdutil.Factory, cancel context.C
 	if words[0] == "mcpc" && len(words) > 1 {
 		words = words[1:]
 	}
+	isHelp := words[0] == "?" || words[0] == "help" && len(words) == 1 // help COMMAND is a command of mcpc
 	switch {
 	case words[0] == "exit" || words[0] == "quit":
 		s.ended = true
-	case words[0] == "help" && len(words) == 1 || words[0] == "?":
+	case isHelp:
 		fmt.Fprint(f.Stdout(), shellHelp)
 	default:
 		return s.command(ctx, f, cancel, words)
@@ -95,8 +97,9 @@ Any of them takes --json, --wire, --jq EXPR, -o FILE, --explain and -v.
 func (s *shellRun) command(
 	ctx context.Context, f *cmdutil.Factory, cancel context.CancelCauseFunc, words []string,
 ) error {
-	if s.number == 0 {
-		defer f.CancelLine.Store(f.CancelLine.Swap(&cancel))
+	if s.number == 0 { // a user types
+		previous := f.CancelLine.Swap(&cancel)
+		defer f.CancelLine.Store(previous)
 	}
 	f.Args = words
 	root := f.NewRootWithFlags()
@@ -104,11 +107,12 @@ func (s *shellRun) command(
 	f.Frames.Clear()
 	err := meant.Execute(ctx, f, root, words)
 	f.Progress.Done()
-	f.ShowTraffic(0, false)
+	const isVerbose, explains = 0, false
+	f.ShowTraffic(isVerbose, explains) // of the line; the next line has its own flags
 	if _, ended := errors.AsType[*cmdutil.ExitError](err); err == nil || ended {
 		return err
 	}
-	f.JSON = f.JSON || slices.Contains(words, "--json")
+	f.JSON = f.JSON || slices.Contains(words, "--json") // the flags after an error were not read
 	out := usage.Outcome(err)
 	if out.Hint == cmdutil.CommandsHint {
 		out.Hint = "help lists the commands"
@@ -120,7 +124,7 @@ func (s *shellRun) command(
 // applies to the whole shell. If it returns nil, it applies the line's flags --verbose and
 // --explain.
 func (s *shellRun) CheckAllowed(f *cmdutil.Factory, cmd *cobra.Command) error {
-	top := cmd
+	top := cmd // becomes the command whose parent is mcpc itself
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
@@ -154,7 +158,8 @@ func (s *shellRun) Getenv(name string) string {
 	return s.f.Getenv(name)
 }
 
-// complete completes the last word of head, as a completer does.
+// complete completes the last word of head, as a completer does. It completes no word with a quote
+// or an escape.
 func (s *shellRun) complete(head string) (before string, found []string) {
 	start := strings.LastIndexAny(head, " \t") + 1
 	before = head[:start]
@@ -177,6 +182,7 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 	if strings.HasPrefix(typed, "-") {
 		return before, FlagsLike(cmd, typed)
 	}
+	// The completers of cmdutil expect arguments without flags.
 	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	if cmd.HasSubCommands() {
 		return before, withBlanks(cmdutil.CompletedWords(cmdutil.CommandNames(cmd), typed))

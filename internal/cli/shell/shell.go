@@ -97,17 +97,17 @@ batch. At a terminal it is 0.`,
 }
 
 // openShell connects to the server, and runs lines until the input ends, a line is exit, or ctx
-// ends.
+// ends. It returns the most severe outcome of the lines of a script as an error.
 func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv []string, stop bool) (err error) {
 	typed := f.IsTyped()
-	f.NoInput = f.NoInput || !typed
+	f.NoInput = f.NoInput || !typed // answers would be read from the script
 	f.Record.Most = cmdutil.MaxBatchRecording
 	c, out := f.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	c.StopTicking()
-	c.Lent = true
+	c.Lent = true // the lines do not close it
 	c.StopTicking = nil
 	s := &shellRun{f: f, c: c, own: map[string]bool{}, stopsOnError: stop && !typed}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[host.EnvName(f.Name)] = true })
@@ -132,9 +132,9 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 func (s *shellRun) close(ctx context.Context) error {
 	f := s.f
 	f.Shell = nil
-	s.c.Lent = false
+	s.c.Lent = false // so that it can be closed
 	s.c.StopTicking = nil
-	f.Record.Many = true
+	f.Record.Many = true // the outcome is not that of one exchange
 	closed := f.Close(ctx, s.c)
 	if _, ok := errors.AsType[cmdutil.ErrInterrupted](context.Cause(ctx)); ok {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", IsSummary: true, Reached: wire.Unknown})
@@ -159,7 +159,7 @@ func (s *shellRun) runLines(ctx context.Context, typed bool) {
 		}
 	}
 	lines := make(chan console.TypedLine)
-	next := make(chan struct{}, 1)
+	next := make(chan struct{}, 1) // asks for a line: a command may read the terminal before the next line
 	defer close(next)
 	go func() {
 		for range next {
@@ -203,17 +203,18 @@ func (s *shellRun) runLines(ctx context.Context, typed bool) {
 		}
 	}
 	if typed {
-		s.mostSevere = wire.Outcome{}
+		s.mostSevere = wire.Outcome{} // the user has seen the errors: the exit code is 0
 	}
 }
 
-// interact runs lines that a user edits, until Ctrl-D, exit, or the end of ctx. It falls back to
-// script if the terminal cannot be opened.
+// interact runs lines that a user edits, until Ctrl-D, exit, or the end of ctx. If the terminal
+// cannot be opened, it runs the lines without the line editor.
 func (s *shellRun) interact(ctx context.Context) {
 	f := s.f
 	e, err := openEditor(s.history(), s.complete)
 	if err != nil {
-		s.runLines(ctx, true)
+		const typed = true
+		s.runLines(ctx, typed)
 		return
 	}
 	defer e.Close()
@@ -261,7 +262,7 @@ func (s *shellRun) interact(ctx context.Context) {
 			e.Remember(text)
 		}
 		s.line(ctx, line)
-		s.mostSevere = wire.Outcome{}
+		s.mostSevere = wire.Outcome{} // the user has seen the error
 	}
 }
 
@@ -355,7 +356,8 @@ func (s *shellRun) Lend(f *cmdutil.Factory, how connect.Options) (*connect.Conn,
 	if o := cmdutil.CheckOutput(f.Output); !o.OK() {
 		return &connect.Conn{Env: &f.Env}, o
 	}
-	s.c.Env, s.c.StopTicking = &f.Env, f.StartSpinner()
+	s.c.Env = &f.Env
+	s.c.StopTicking = f.StartSpinner()
 	if how.Fits != nil {
 		return s.c, how.Fits(s.c)
 	}

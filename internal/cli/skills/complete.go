@@ -24,8 +24,14 @@ func skillsOf(f *cmdutil.Factory, cmd *cobra.Command) []skill.Entry {
 	return all
 }
 
-// completeSkills returns a completer for up to most names of skills, or for any number if most is
-// negative. It offers the URI of a skill if several skills have its name or the typed word has a
+// The values of the parameter of completeSkills.
+const (
+	anyNumber = -1
+	oneName   = 1
+)
+
+// completeSkills returns a completer for up to maxNames names of skills, or for any number if
+// maxNames is negative. It offers the URI of a skill if several skills have its name or the typed word has a
 // colon.
 func completeSkills(f *cmdutil.Factory, maxNames int) cmdutil.Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -56,7 +62,7 @@ func completeSkills(f *cmdutil.Factory, maxNames int) cmdutil.Completer {
 func completeSkillFile(f *cmdutil.Factory) cmdutil.Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return completeSkills(f, 1)(cmd, args, typed)
+			return completeSkills(f, oneName)(cmd, args, typed)
 		}
 		var words []string
 		for _, e := range skillsOf(f, cmd) {

@@ -48,7 +48,7 @@ the skill. --json prints the folders.`,
 			if len(args) == 0 {
 				return nil, cobra.ShellCompDirectiveFilterDirs
 			}
-			return completeSkills(f, -1)(cmd, args[1:], typed)
+			return completeSkills(f, anyNumber)(cmd, args[1:], typed)
 		},
 
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -116,7 +116,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	if out := confirmExport(ctx, f, c, dir, all, yes); !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	for i := range all {
+	for i := range all { // all of them before the first is written
 		if out := all[i].read(ctx, c); !out.OK() {
 			if len(words) == 0 && (out.Kind == wire.Refused || out.Kind == wire.OutputInvalid) {
 				out.Hint = wire.RunOnServer("skills verify") + " checks all skills; " +
@@ -133,12 +133,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	done := exportDocument{Skills: []exportedSkill{}}
 	for _, x := range all {
 		if err := x.write(root, c); err != nil {
-			out := usage.LocalIO("writing the skill "+x.Name, err)
-			if errors.Is(err, errForeign) || errors.Is(err, errLink) || errors.Is(err, errEdited) {
-				out.Kind = wire.Refused
-				out.Hint = "move it away, or export to another directory"
-			}
-			return cmdutil.Exit(out)
+			return cmdutil.Exit(writeFailure(x, err))
 		}
 		pin.ApproveSkill(ctx, c, x.Entry)
 		saved := exportedSkill{x.Name, x.URI, filepath.Join(dir, filepath.FromSlash(x.folder)), len(x.content)}
@@ -151,6 +146,17 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 		printed = cmdutil.Print(ctx, f, cmdutil.Document(raw, nil))
 	}
 	return cmdutil.Join(printed, cmdutil.Exit(broken))
+}
+
+// writeFailure returns the outcome for a skill that could not be written because of err. It is
+// Refused if something else is in the place of the skill's folder.
+func writeFailure(x export, err error) wire.Outcome {
+	out := usage.LocalIO("writing the skill "+x.Name, err)
+	if errors.Is(err, errForeign) || errors.Is(err, errLink) || errors.Is(err, errEdited) {
+		out.Kind = wire.Refused
+		out.Hint = "move it away, or export to another directory"
+	}
+	return out
 }
 
 // planExport returns the export of a skill with its folder. It fails if a path in the entry cannot

@@ -23,7 +23,7 @@ import (
 // cannot have this name, because it begins with a dot.
 const originName = ".mcpc-origin.json"
 
-// A mark is the content of the file originName.
+// An origin is the content of the file originName.
 type origin struct {
 	Server string `json:"server"`
 	// ID identifies the server: pin.Server.
@@ -73,7 +73,8 @@ func (x export) checkNoLinks(root *os.Root) error {
 }
 
 // write writes the skill into a temporary folder next to its own folder, and then renames it, so
-// that the folder never has only a part of the files.
+// that the folder never has only a part of the files. It replaces a folder that it wrote before,
+// and returns errForeign, errLink or errEdited for another one.
 func (x export) write(root *os.Root, c *connect.Conn) error {
 	if err := x.checkNoLinks(root); err != nil {
 		return err
@@ -84,7 +85,7 @@ func (x export) write(root *os.Root, c *connect.Conn) error {
 	}
 	parent := path.Dir(x.folder)
 	temp := path.Join(parent, ".mcpc-"+rand.Text())
-	if root.MkdirAll(temp, 0o755) != nil {
+	if root.MkdirAll(temp, 0o755) != nil { // its error names the temporary folder
 		return fmt.Errorf("%s cannot be made", parent)
 	}
 	defer root.RemoveAll(temp)

@@ -45,7 +45,7 @@ folder of SKILL.md. A file that the entry does not list is not read.`,
 					wire.RunOnServer("skills get NAME")+" shows its files",
 				)
 			}
-			return runRead(cmd.Context(), f, append(own, "")[:2], argv)
+			return runRead(cmd.Context(), f, append(own, "")[:2], argv) // "" for a FILE that is omitted
 		},
 	}
 }
@@ -63,7 +63,7 @@ too; of a dynamic skill these are the files that are read.`,
 		Example: `  mcpc -s demo skills verify refunds
   mcpc -s demo skills verify refunds greeting --json
   mcpc -s demo skills verify skill://acme/refunds/SKILL.md`,
-		ValidArgsFunction: completeSkills(f, -1),
+		ValidArgsFunction: completeSkills(f, anyNumber),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			return runVerify(cmd.Context(), f, own, argv)
@@ -133,10 +133,12 @@ func readFile(
 		err = fmt.Errorf("%s has more than %d MiB", uri, skill.MostBytes>>20)
 	}
 	if err != nil {
-		out.Kind, out.Text, out.Name, out.ServerName = wire.OutputInvalid,
-			notUsed(e, err.Error()), uri, c.Where
+		out.Kind = wire.OutputInvalid
+		out.Text = notUsed(e, err.Error())
+		out.Name = uri
+		out.ServerName = c.Where
 		out.Hint = wire.RunOnServer("skills get "+e.Name) + " shows the entry as it is now"
-		out.Result = nil
+		out.Result = nil // so that no command prints the file
 		out.Message = nil
 		return nil, err.Error(), out
 	}
@@ -210,9 +212,9 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 		} else {
 			v.Problem = cmp.Or(v.Problem, failed.Text)
 		}
-		switch failed.Kind {
-		case wire.OK, wire.OutputInvalid, wire.RPCFailed, wire.Refused:
-		default:
+		verdicts := []wire.Kind{wire.OK, wire.OutputInvalid, wire.RPCFailed, wire.Refused}
+		isAboutSkill := slices.Contains(verdicts, failed.Kind)
+		if !isAboutSkill { // the other skills would fail too
 			return cmdutil.Exit(failed)
 		}
 		if len(v.Unlisted) > 0 && failed.OK() {
@@ -278,23 +280,11 @@ func verifySkill(
 		}
 	}
 	if settings, _ := c.Extension(skill.Extension); string(jsonraw.First(settings, "directoryRead")) == "true" {
-		listedURIs, out := listFolderFiles(ctx, c, e, v)
+		dynamicURIs, out := compareFolder(ctx, c, e, v)
 		if !out.OK() {
 			return nil, out
 		}
-		for _, uri := range listedURIs {
-			if _, known := e.File(uri); known || uri == e.URI {
-				continue
-			}
-			if _, err := e.Path(uri); e.Dynamic && err != nil {
-				return nil, refusedOutcome(c, e, err)
-			}
-			if e.Dynamic {
-				uris = append(uris, uri)
-			} else {
-				v.Unlisted = append(v.Unlisted, uri)
-			}
-		}
+		uris = append(uris, dynamicURIs...)
 	}
 	files = map[string][]byte{}
 	total := 0
@@ -318,6 +308,31 @@ func verifySkill(
 	return files, wire.Outcome{}
 }
 
+// compareFolder lists the folder of a skill, and looks for files that its entry does not list. It
+// returns them if the skill is dynamic, because its entry lists no files, and otherwise adds them to
+// v.Unlisted.
+func compareFolder(ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict) ([]string, wire.Outcome) {
+	listedURIs, out := listFolderFiles(ctx, c, e, v)
+	if !out.OK() {
+		return nil, out
+	}
+	var dynamicURIs []string
+	for _, uri := range listedURIs {
+		if _, known := e.File(uri); known || uri == e.URI {
+			continue
+		}
+		if !e.Dynamic {
+			v.Unlisted = append(v.Unlisted, uri)
+			continue
+		}
+		if _, err := e.Path(uri); err != nil {
+			return nil, refusedOutcome(c, e, err)
+		}
+		dynamicURIs = append(dynamicURIs, uri)
+	}
+	return dynamicURIs, wire.Outcome{}
+}
+
 // maxFolders bounds the folders of a skill that listFolderFiles lists, maxPages the requests for it.
 const (
 	maxFolders = 256
@@ -330,7 +345,8 @@ func listFolderFiles(
 	ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict,
 ) (files []string, out wire.Outcome) {
 	folders := []string{e.Root}
-	for i, pages := 0, 0; i < len(folders); i++ {
+	pages := 0                          // of all folders
+	for i := 0; i < len(folders); i++ { // folders grows
 		var cursor json.RawMessage
 		for {
 			params := jsonraw.With(nil, "uri", jsonraw.Quote(folders[i]))
@@ -345,9 +361,10 @@ func listFolderFiles(
 			for _, item := range items {
 				members, _ := jsonraw.Object(item)
 				uri := members.Text("uri")
-				rest, below := strings.CutPrefix(uri, folders[i]+"/")
+				name, isBelow := strings.CutPrefix(uri, folders[i]+"/")
+				isChild := isBelow && name != "" && !strings.Contains(strings.TrimSuffix(name, "/"), "/")
 				switch {
-				case !below || strings.Contains(strings.TrimSuffix(rest, "/"), "/") || rest == "":
+				case !isChild:
 					c.Env.UI.Warn(fmt.Sprintf("%s is not directly in %s; it was left out", uri, folders[i]))
 				case members.Text("mimeType") == "inode/directory":
 					folders = append(folders, strings.TrimSuffix(uri, "/"))

@@ -94,7 +94,7 @@ list of its files. The files are not read.`,
 		Example: `  mcpc -s demo skills get refunds
   mcpc -s demo skills get skill://acme/refunds/SKILL.md
   mcpc -s demo skills get refunds --jq '.resources[].uri'`,
-		ValidArgsFunction: completeSkills(f, 1),
+		ValidArgsFunction: completeSkills(f, oneName),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) != 1 {
@@ -126,7 +126,8 @@ list of its files. The files are not read.`,
 // maxMessage bounds a response, in bytes. The largest skill in base64 is smaller.
 const maxMessage = 64 << 20
 
-// open connects to a server and declares the skills extension.
+// open connects to a server and declares the skills extension. Unless the user limits the size of a
+// response, it may have maxMessage bytes.
 func open(ctx context.Context, f *cmdutil.Factory, argv []string) (*connect.Conn, wire.Outcome) {
 	f.Limits.Message = cmp.Or(f.Limits.Message, maxMessage)
 	return f.Open(ctx, connect.Options{Argv: argv, MultiCall: true, Extensions: []string{skill.Extension}})
@@ -154,7 +155,7 @@ func listSkills(ctx context.Context, c *connect.Conn) (all []skill.Entry, list c
 	for _, e := range all {
 		if names[e.Name] > 1 {
 			c.Env.UI.Note(fmt.Sprintf("%d skills are called %s: name one by its URI", names[e.Name], e.Name))
-			delete(names, e.Name)
+			delete(names, e.Name) // one note is enough
 		}
 	}
 	return all, list, broken, out
@@ -165,26 +166,7 @@ func listSkills(ctx context.Context, c *connect.Conn) (all []skill.Entry, list c
 // skills have the name.
 func findSkill(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.Outcome) {
 	if strings.Contains(word, "://") {
-		if !strings.HasSuffix(word, "/SKILL.md") {
-			word = strings.TrimSuffix(word, "/") + "/SKILL.md"
-		}
-		out := c.Do(ctx, client.Call{Method: "skills/get", Params: jsonraw.With(nil, "uri", jsonraw.Quote(word))})
-		if out.Kind == wire.RPCFailed {
-			out.Hint = wire.RunOnServer("skills list") + " lists the skills; a file is named after its skill: " +
-				wire.RunOnServer("skills read NAME FILE")
-		}
-		out = c.ExplainUnsupported(out, skill.Extension)
-		if !out.OK() {
-			return skill.Entry{}, out
-		}
-		e, err := skill.Parse(jsonraw.First(out.Result, "skill"))
-		if err == nil && e.URI != word {
-			err = fmt.Errorf("its uri is %s", e.URI)
-		}
-		if err != nil {
-			return e, notLoaded(c, word, err)
-		}
-		return e, out
+		return getSkill(ctx, c, word)
 	}
 	all, _, _, out := listSkills(ctx, c)
 	if !out.OK() {
@@ -211,6 +193,30 @@ func findSkill(ctx context.Context, c *connect.Conn, word string) (skill.Entry, 
 	return skill.Entry{}, c.Unsent(
 		"skills/list", word, fmt.Sprintf("%d skills are called %s", len(matching), word),
 		wire.Hint("use one of: "+strings.Join(uris, ", ")))
+}
+
+// getSkill gets the entry of a skill with skills/get. uri may lack /SKILL.md at its end.
+func getSkill(ctx context.Context, c *connect.Conn, uri string) (skill.Entry, wire.Outcome) {
+	if !strings.HasSuffix(uri, "/SKILL.md") {
+		uri = strings.TrimSuffix(uri, "/") + "/SKILL.md"
+	}
+	out := c.Do(ctx, client.Call{Method: "skills/get", Params: jsonraw.With(nil, "uri", jsonraw.Quote(uri))})
+	if out.Kind == wire.RPCFailed {
+		out.Hint = wire.RunOnServer("skills list") + " lists the skills; a file is named after its skill: " +
+			wire.RunOnServer("skills read NAME FILE")
+	}
+	out = c.ExplainUnsupported(out, skill.Extension)
+	if !out.OK() {
+		return skill.Entry{}, out
+	}
+	e, err := skill.Parse(jsonraw.First(out.Result, "skill"))
+	if err == nil && e.URI != uri {
+		err = fmt.Errorf("its uri is %s", e.URI)
+	}
+	if err != nil {
+		return e, notLoaded(c, uri, err)
+	}
+	return e, out
 }
 
 // notLoaded returns the outcome for an entry that breaks a rule.
