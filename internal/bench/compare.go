@@ -33,9 +33,10 @@ const (
 // Compare compares two results: the quantiles that both have, the rate in the closed model, and the
 // error rate. A number has changed if its 99 % intervals do not overlap and the shift is more than
 // 5 %.
-func Compare(before, after *Result) (changes []Change) {
+func Compare(before, after *Result) []Change {
 	beforeLatency := before.MainLatency()
 	afterLatency := after.MainLatency()
+	var changes []Change
 	for _, name := range Quantiles {
 		beforeValue, inBefore := beforeLatency.Quantiles[name]
 		afterValue, inAfter := afterLatency.Quantiles[name]

@@ -35,7 +35,8 @@ func (c counts) merge(other counts) {
 	}
 }
 
-func (c counts) total() (n int64) {
+func (c counts) total() int64 {
+	var n int64
 	for _, k := range c {
 		n += k
 	}
@@ -77,7 +78,7 @@ type Bar struct {
 
 // histogram counts the calls by times in steps of 1, 2, 5, from the first bar with a call to the
 // last. Bars without calls in between are included.
-func (c counts) histogram() (bars []Bar) {
+func (c counts) histogram() []Bar {
 	steps := []int64{1, 2, 5}
 	step := 0
 	stepLimit := func() int64 {
@@ -87,6 +88,7 @@ func (c counts) histogram() (bars []Bar) {
 		}
 		return limit
 	}
+	var bars []Bar
 	for _, v := range c.values() {
 		for v > stepLimit() {
 			step++

@@ -94,7 +94,8 @@ func (e Expectation) parseLimit(value string) (float64, error) {
 func (e Expectation) NeededCalls() int64 { return NeededCalls(e.Metric) }
 
 // countCalls returns the number of recorded calls.
-func (r *Result) countCalls() (n int64) {
+func (r *Result) countCalls() int64 {
+	var n int64
 	for _, c := range r.Channels {
 		n += c.Calls
 	}

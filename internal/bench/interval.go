@@ -33,7 +33,7 @@ type statistic struct {
 
 // intervals returns the intervals of the numbers, or nil if there are too few blocks. Each resample
 // draws as many blocks as the run has, with repetition.
-func (s statistic) intervals() (found []*Interval) {
+func (s statistic) intervals() []*Interval {
 	blocks := len(s.series)
 	if blocks < minBlocks {
 		return nil
@@ -57,6 +57,7 @@ func (s statistic) intervals() (found []*Interval) {
 		}
 	}
 	widen := smallSampleFactor(blocks) * correlationFactor(s.series)
+	var found []*Interval
 	for i, estimate := range estimates {
 		slices.Sort(all[i])
 		// 95 % of the resamples are between these two. Widen both sides around the estimate.
@@ -109,7 +110,7 @@ func correlationFactor(series []float64) float64 {
 // newQuantileStatistic returns the statistic of quantiles, which are in ascending order. Its
 // evaluate computes the quantiles of a sample that has block i times[i] times; its series has the
 // logarithm of each block's median.
-func newQuantileStatistic(blocks []counts, quantiles []float64) (s statistic) {
+func newQuantileStatistic(blocks []counts, quantiles []float64) statistic {
 	all := counts{}
 	for _, block := range blocks {
 		all.merge(block)
@@ -126,7 +127,7 @@ func newQuantileStatistic(blocks []counts, quantiles []float64) (s statistic) {
 		n     int64
 	}
 	cells := make([][]cell, len(blocks))
-	s.cost = len(values)
+	s := statistic{cost: len(values)}
 	for i, block := range blocks {
 		for v, n := range block {
 			cells[i] = append(cells[i], cell{places[v], n})
@@ -169,8 +170,9 @@ type tally struct{ part, whole float64 }
 
 // newRatioStatistic returns the statistic sum of parts / sum of wholes. Its evaluate computes the
 // ratio of a sample that has block i draws[i] times; its series has the ratio of each block.
-func newRatioStatistic(blocks []tally) (s statistic) {
+func newRatioStatistic(blocks []tally) statistic {
 	ratio := func(t tally) float64 { return t.part / max(t.whole, 1e-9) } // not divided by 0
+	var s statistic
 	for _, b := range blocks {
 		s.series = append(s.series, ratio(b))
 	}

@@ -129,7 +129,7 @@ func (r *Recorder) acceptsFrom() time.Time {
 const maxPause = time.Minute
 
 // add records a call and reports whether the run has to stop.
-func (r *Recorder) add(s Sample) (stop bool) {
+func (r *Recorder) add(s Sample) bool {
 	if s.Channel == "" { // the call was not made
 		return false
 	}

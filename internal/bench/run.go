@@ -191,8 +191,8 @@ func (r *planRun) nextStarts() func() time.Time {
 	}
 }
 
-// makeCall makes a call and records it.
-func (r *planRun) makeCall(ctx context.Context, intended, start time.Time) (channel string) {
+// makeCall makes a call, records it and returns its channel.
+func (r *planRun) makeCall(ctx context.Context, intended, start time.Time) string {
 	ending := r.call(ctx)
 	end := r.rec.Now()
 	if r.rec.add(Sample{Intended: intended, Start: start, End: end, CallOutcome: ending}) {

@@ -11,6 +11,6 @@ import (
 
 func lockShared(*os.File) error { return nil }
 
-func lockExclusive(*os.File) (isHeld bool) { return false }
+func lockExclusive(*os.File) bool { return false }
 
 func isDeleted(fs.FileInfo) bool { return false }

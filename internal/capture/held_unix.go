@@ -15,7 +15,7 @@ func lockShared(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LO
 
 // lockExclusive locks an open file and reports whether a recorder holds it. It ignores a file
 // system without locks, which must not keep recordings for ever.
-func lockExclusive(f *os.File) (isHeld bool) {
+func lockExclusive(f *os.File) bool {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 

@@ -15,7 +15,7 @@ func lockShared(f *os.File) error { return lockByte(f, 0) }
 
 // lockExclusive locks an open file and reports whether a recorder holds it. It ignores a file
 // system without locks, which must not keep recordings for ever.
-func lockExclusive(f *os.File) (isHeld bool) {
+func lockExclusive(f *os.File) bool {
 	err := lockByte(f, windows.LOCKFILE_EXCLUSIVE_LOCK)
 	return errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING)
 }

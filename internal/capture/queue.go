@@ -68,7 +68,7 @@ const usualBatch = 448
 // add queues a frame, or counts it as lost if maxBytes is reached. It waits while the queue has no
 // room. It reports whether the frame is the first one. A frame that is added after close is
 // dropped.
-func (q *queue) add(frame queuedFrame) (isFirst bool) {
+func (q *queue) add(frame queuedFrame) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for !q.closed && !q.hasRoom(len(frame.Raw)) {
@@ -86,7 +86,7 @@ func (q *queue) add(frame queuedFrame) (isFirst bool) {
 	if q.maxBytes > 0 && q.total >= q.maxBytes {
 		q.full.Store(true)
 	}
-	isFirst = !q.begun
+	isFirst := !q.begun
 	q.begun = true
 	waitingBefore := q.waitingBytes
 	frame.Raw = q.copyBytes(frame.Raw)

@@ -8,11 +8,12 @@ import (
 
 // argumentWords returns the words of a list of arguments, in its order. joinsFlags is set if a
 // named argument is one word, --flag=value, and not two.
-func (f *filler) argumentWords(raw []byte, joinsFlags bool) (words []string) {
+func (f *filler) argumentWords(raw []byte, joinsFlags bool) []string {
 	items, err := objectItems(raw)
 	if err != nil {
 		f.fail(err)
 	}
+	var words []string
 	for i, m := range items {
 		kind := m.Text("type")
 		name := m.Text("name")
@@ -97,7 +98,8 @@ var runnerFlags = map[string]map[string]flagUse{
 // checkRuntime rejects words that are not known options of the program: the program would run such a
 // word instead of the package. It returns warnings about options that give the server access to the
 // machine.
-func (f *filler) checkRuntime(program string, words []string) (warnings []string) {
+func (f *filler) checkRuntime(program string, words []string) []string {
+	var warnings []string
 	for i := 0; i < len(words); i++ {
 		name, value, hasEquals := strings.Cut(words[i], "=")
 		use, known := runnerFlags[program][name]

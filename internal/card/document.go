@@ -256,8 +256,9 @@ func textMember(m jsonraw.Members, name string) string {
 }
 
 // stringItems returns the texts of a list.
-func stringItems(raw []byte) (all []string) {
+func stringItems(raw []byte) []string {
 	items, _ := jsonraw.Array(jsonraw.OrNull(raw))
+	var all []string
 	for _, item := range items {
 		if s, ok := jsonraw.Text(item); ok {
 			all = append(all, s)

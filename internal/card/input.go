@@ -273,11 +273,12 @@ type Setting struct{ Name, Value string }
 
 // settingsWithValues returns the environment variables or header fields of a list that have a
 // value. what names them in errors. It fails for names for which refuse returns true.
-func (f *filler) settingsWithValues(raw []byte, what string, refuse func(name string) bool) (all []Setting) {
+func (f *filler) settingsWithValues(raw []byte, what string, refuse func(name string) bool) []Setting {
 	items, err := objectItems(raw)
 	if err != nil {
 		f.fail(err)
 	}
+	var all []Setting
 	for _, m := range items {
 		name := m.Text("name")
 		if refuse(name) {

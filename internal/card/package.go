@@ -253,8 +253,9 @@ func isForbiddenVariable(name string) bool {
 }
 
 // installInstructions returns what the author wants done after the installation, as text.
-func installInstructions(m jsonraw.Members) (all []string) {
+func installInstructions(m jsonraw.Members) []string {
 	items, _ := objectItems(memberByName(m, "postInstallInstructions"))
+	var all []string
 	for _, m := range items {
 		line := m.Text("description")
 		if command := m.Text("command"); command != "" {

@@ -168,9 +168,10 @@ func settingsMap(all []Setting) map[string]string {
 
 // Drift returns the differences between a card and its server: the server's name and version, and
 // the negotiated revision. It ignores a name or a version that is "".
-func (s Server) Drift(c Choice, name, version, revision string) (all []string) {
+func (s Server) Drift(c Choice, name, version, revision string) []string {
 	_, short, _ := strings.Cut(s.Name, "/")
 	isSameName := strings.EqualFold(name, s.Name) || strings.EqualFold(name, short) || strings.EqualFold(name, s.Title)
+	var all []string
 	if name != "" && !isSameName {
 		all = append(all, "the card names it "+s.Name+", the server "+name)
 	}

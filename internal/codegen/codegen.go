@@ -334,8 +334,9 @@ func oneLine(s string) string {
 
 // wrapWords splits a text into lines of at most width bytes; a longer word has its own line. It
 // returns one empty line for an empty text.
-func wrapWords(s string, width int) (lines []string) {
+func wrapWords(s string, width int) []string {
 	line := ""
+	var lines []string
 	for _, word := range strings.Fields(s) {
 		if line != "" && len(line)+1+len(word) > width {
 			lines = append(lines, line)

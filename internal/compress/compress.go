@@ -81,7 +81,8 @@ func IsUnreadable(err error) bool {
 func Codings(h http.Header) []string { return Split(strings.Join(h.Values("Content-Encoding"), ",")) }
 
 // Split returns the codings in the value of a Content-Encoding field, as Codings does.
-func Split(field string) (codings []string) {
+func Split(field string) []string {
+	var codings []string
 	for name := range strings.SplitSeq(field, ",") {
 		name = strings.ToLower(strings.TrimSpace(name))
 		switch name {

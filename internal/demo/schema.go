@@ -48,7 +48,8 @@ type arguments map[string]json.RawMessage
 
 func (a arguments) has(name string) bool { return a[name] != nil }
 
-func (a arguments) stringValue(name string) (s string) {
+func (a arguments) stringValue(name string) string {
+	var s string
 	_ = json.Unmarshal(a[name], &s) // checked before
 	return s
 }
@@ -98,10 +99,11 @@ func (s *schema) checkArguments(raw json.RawMessage) (arguments, []string) {
 }
 
 // unexpectedNames returns the problems for arguments that the schema does not declare and forbids.
-func (s *schema) unexpectedNames(args arguments) (problems []string) {
+func (s *schema) unexpectedNames(args arguments) []string {
 	if s.AdditionalProperties == nil || *s.AdditionalProperties {
 		return nil
 	}
+	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if s.Properties[name] == nil {
 			known := strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", ")

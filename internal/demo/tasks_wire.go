@@ -132,7 +132,8 @@ func readTaskAnswers(raw map[string]json.RawMessage, requests mcp.InputRequestMa
 }
 
 // FitsRequest reports whether an answer has the type that its request requires.
-func FitsRequest(request mcp.InputRequest, answer mcp.InputResponse) (fits bool) {
+func FitsRequest(request mcp.InputRequest, answer mcp.InputResponse) bool {
+	fits := false
 	switch request.(type) {
 	case *mcp.ElicitParams:
 		_, fits = answer.(*mcp.ElicitResult)

@@ -93,7 +93,8 @@ func (e *Entry) memberPointer(key string) *string {
 
 // Find returns the entries for a word: one, several if it has several meanings, or nil. Entries of
 // the protocol come before exit codes. A number may be typed without its kind: 404 is "http 404".
-func Find(entries []Entry, word string) (found []Entry) {
+func Find(entries []Entry, word string) []Entry {
+	var found []Entry
 	for _, name := range candidates(word) {
 		var exits []Entry
 		for _, e := range entries {

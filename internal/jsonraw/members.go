@@ -147,10 +147,11 @@ func AppendMembers(members Members, raw []byte) (Members, *SyntaxError) {
 
 // First returns the value of the first member called name, or nil. It does not read or validate the
 // bytes after it.
-func First(raw []byte, name string) (value json.RawMessage) {
+func First(raw []byte, name string) json.RawMessage {
 	if begin := bytes.TrimLeft(raw, WhiteSpace); len(begin) == 0 || begin[0] != '{' {
 		return nil // EachMember takes long to find the error
 	}
+	var value json.RawMessage
 	_ = EachMember(raw, func(_ int, memberName string, from, to int) bool {
 		if memberName == name {
 			value = raw[from:to:to]

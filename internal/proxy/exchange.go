@@ -80,8 +80,8 @@ func (p *Proxy) publicURL(u *url.URL) string {
 }
 
 // fieldsOf returns the header fields sorted by name; net/http does not keep their order.
-func fieldsOf(h http.Header) (fields []wire.Field) {
-	fields = make([]wire.Field, 0, len(h)+2)
+func fieldsOf(h http.Header) []wire.Field {
+	fields := make([]wire.Field, 0, len(h)+2)
 	for name, values := range h {
 		for _, value := range values {
 			fields = append(fields, wire.Field{Name: name, Value: value})

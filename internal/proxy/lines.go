@@ -150,7 +150,8 @@ type delayedMessage struct {
 }
 
 // advance counts one sent message and returns the messages that are due after it.
-func (h *delayedMessages) advance() (ready []byte) {
+func (h *delayedMessages) advance() []byte {
+	var ready []byte
 	for i := range *h {
 		(*h)[i].remaining--
 		if (*h)[i].remaining <= 0 {
@@ -162,7 +163,8 @@ func (h *delayedMessages) advance() (ready []byte) {
 }
 
 // drain returns the messages that are left.
-func (h *delayedMessages) drain() (ready []byte) {
+func (h *delayedMessages) drain() []byte {
+	var ready []byte
 	for _, m := range *h {
 		ready = append(ready, m.raw...)
 	}

@@ -73,13 +73,14 @@ func candidateArguments(field string, arguments []string) []string {
 
 // leaves returns the JSON pointers of the values below a node that have no parts; prefix is its own
 // pointer.
-func leaves(n *jsonvalue.Node, prefix string) (found []string) {
+func leaves(n *jsonvalue.Node, prefix string) []string {
 	if n == nil {
 		return nil
 	}
 	if n.IsLeaf() {
 		return []string{prefix}
 	}
+	var found []string
 	if n.Kind == jsonvalue.Object {
 		for _, kid := range n.Kids {
 			found = append(found, leaves(kid, jsonraw.Pointer(prefix, kid.Name))...)

@@ -91,7 +91,7 @@ func ParseRules(source, text string, now time.Time) (rules []*Rule, err error) {
 
 // parse reads the filter, the conditions and the action of a rule, and the column of the action,
 // which later errors point at.
-func (r *Rule) parse(w *ruleScanner, now time.Time) (err error) {
+func (r *Rule) parse(w *ruleScanner, now time.Time) error {
 	if word := w.next(); word != "when" {
 		return w.errorHere("a rule begins with when, as in: when method:tools/call do delay 2s")
 	}
@@ -100,6 +100,7 @@ func (r *Rule) parse(w *ruleScanner, now time.Time) (err error) {
 	for !endsFilter(w.peek()) {
 		w.next()
 	}
+	var err error
 	r.filter, err = filter.ParseLive(w.text[start:w.offset], now)
 	if err != nil {
 		if e, ok := err.(*filter.Error); ok {
@@ -129,8 +130,9 @@ func endsFilter(word string) bool {
 
 // readCondition reads one condition. It returns an error for any other word, as the action must
 // follow.
-func (r *Rule) readCondition(w *ruleScanner) (err error) {
+func (r *Rule) readCondition(w *ruleScanner) error {
 	word := w.next()
+	var err error
 	switch {
 	case strings.HasPrefix(word, "#"):
 		r.nth, err = strconv.ParseInt(word[1:], 10, 64)
@@ -175,8 +177,9 @@ var presetFiles embed.FS
 const PresetPrefix = "preset:"
 
 // Presets returns the names of the presets.
-func Presets() (names []string) {
+func Presets() []string {
 	entries, _ := fs.ReadDir(presetFiles, "presets")
+	var names []string
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".txt"))
 	}

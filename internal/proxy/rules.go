@@ -66,10 +66,11 @@ func (d *Desk) Add(rules []*Rule) error {
 
 // Remove removes the rule with a number, or all rules if number is 0. It returns how many it
 // removed.
-func (d *Desk) Remove(number int) (removed int) {
+func (d *Desk) Remove(number int) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	mayFire := false
+	removed := 0
 	for _, r := range d.rules {
 		if !r.Removed && (number == 0 || r.Number == number) {
 			r.Removed = true
@@ -83,9 +84,10 @@ func (d *Desk) Remove(number int) (removed int) {
 }
 
 // Rules returns the rules in the order they were added. It includes removed rules if all is set.
-func (d *Desk) Rules(all bool) (rows []ListedRule) {
+func (d *Desk) Rules(all bool) []ListedRule {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	var rows []ListedRule
 	for _, r := range d.rules {
 		if all || !r.Removed {
 			rows = append(rows, r.ListedRule)

@@ -24,8 +24,9 @@ func (f Form) Content(values map[string]json.RawMessage) json.RawMessage {
 }
 
 // Missing returns the required fields that content does not have.
-func (f Form) Missing(content json.RawMessage) (names []string) {
+func (f Form) Missing(content json.RawMessage) []string {
 	members, _ := jsonraw.Object(content)
+	var names []string
 	for _, field := range f.Fields {
 		if _, found := members.Get(field.Name); field.Required && !found {
 			names = append(names, field.Name)

@@ -53,13 +53,14 @@ func (s *Secrets) Find(raw []byte) []Found {
 
 // mergeFinds merges overlapping finds and sorts them by position. A merged find has the kind and
 // the secret of the find that is first in each, because each begins with the surest finds.
-func mergeFinds(each []Found) (all []Found) {
+func mergeFinds(each []Found) []Found {
 	order := make([]int, len(each))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(each[a].From, each[b].From) })
 	first := 0 // the index in each of the find whose kind the last merged one has
+	var all []Found
 	for _, i := range order {
 		last := len(all) - 1
 		if last < 0 || each[i].From >= all[last].To {

@@ -270,11 +270,12 @@ func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isLetter(c byte) bool { c |= 'a' - 'A'; return 'a' <= c && c <= 'z' }
 
 // entropy returns the entropy of a text in bits per character.
-func entropy(text []byte) (bits float64) {
+func entropy(text []byte) float64 {
 	var counts [256]int
 	for _, c := range text {
 		counts[c]++
 	}
+	bits := 0.0
 	for _, n := range counts {
 		if n > 0 {
 			p := float64(n) / float64(len(text))

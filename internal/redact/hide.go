@@ -406,12 +406,13 @@ func valuesWithin(raw []byte, offset int, quote string) (values []span, end int)
 
 // defaultIn returns the place after the colon of the member "default" if the value at a place is a
 // JSON Schema with a default, else 0.
-func defaultIn(raw []byte, offset int) (from int) {
+func defaultIn(raw []byte, offset int) int {
 	value := len(raw) - len(bytes.TrimLeft(raw[offset:], jsonraw.WhiteSpace))
 	schema := raw[value:min(len(raw), value+schemaWithin)]
 	if len(schema) == 0 || !isSchema(schema) {
 		return 0
 	}
+	from := 0
 	_ = jsonraw.EachMember(schema, func(_ int, name string, begin, _ int) bool {
 		if name == "default" {
 			from = value + len(bytes.TrimRight(schema[:begin], jsonraw.WhiteSpace))

@@ -172,8 +172,9 @@ type searcher struct {
 
 // search returns the sightings in raw and in the texts that are decoded from it, up to levels deep.
 // Their places are in raw.
-func (l *searcher) search(raw []byte, levels int) (all []sighting) {
+func (l *searcher) search(raw []byte, levels int) []sighting {
 	l.budget -= len(raw)
+	var all []sighting
 	searchDecoded := func(text []byte, origin func(from, to int) (int, int)) {
 		if l.budget < len(text) {
 			l.budget = -1
@@ -231,7 +232,7 @@ func (s *Secrets) learnEdit(e edit) {
 
 // mergeSightings sorts sightings by place and joins overlapping ones. A joined sighting has the
 // secret and the kind of the longest.
-func mergeSightings(each []sighting) (all []sighting) {
+func mergeSightings(each []sighting) []sighting {
 	slices.SortStableFunc(each, func(a, b sighting) int {
 		if a.begin != b.begin {
 			return a.begin - b.begin
@@ -239,6 +240,7 @@ func mergeSightings(each []sighting) (all []sighting) {
 		return b.end - a.end // the longer one first
 	})
 	length := 0 // of the longest sighting joined into the last one
+	var all []sighting
 	for _, p := range each {
 		last := len(all) - 1
 		if last < 0 || p.begin >= all[last].end {

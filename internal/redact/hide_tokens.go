@@ -63,7 +63,8 @@ func hideTokens(raw []byte, _ bool) edit {
 }
 
 // hasToken reports whether hideTokens hides anything in raw.
-func hasToken(raw []byte) (found bool) {
+func hasToken(raw []byte) bool {
+	found := false
 	eachToken(raw, func(int, int) bool {
 		found = true
 		return false

@@ -132,10 +132,11 @@ func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 
 // urlSecrets returns the values that LearnURL learns, which may be empty. It checks URLs within
 // URLs levels deep.
-func urlSecrets(raw string, levels int) (all []string) {
+func urlSecrets(raw string, levels int) []string {
 	if levels == 0 || !strings.ContainsAny(raw, "@=") {
 		return nil
 	}
+	var all []string
 	if u, err := url.Parse(raw); err == nil {
 		all = append(all, userSecret(u))
 	} else if _, rest, ok := strings.Cut(raw, "//"); ok { // the password contains an invalid character

@@ -121,7 +121,8 @@ func isNamedSecret(text []byte) bool {
 }
 
 // hasCodedText reports whether a text contains text in base64 or in hexadecimal digits.
-func hasCodedText(raw []byte) (found bool) {
+func hasCodedText(raw []byte) bool {
+	found := false
 	eachCoded(raw, func([]byte, func(from, to int) (int, int)) { found = true })
 	return found
 }

@@ -160,8 +160,9 @@ func nextKey(rest []byte) int {
 const keyLineLength = 64
 
 // keyLines returns the full base64 lines of a key in its usual form. They may be sent one by one.
-func keyLines(key string) (lines []string) {
+func keyLines(key string) []string {
 	isOther := func(c rune) bool { return c > 127 || c == '-' || c == '_' || base64Values[c] == noDigit }
+	var lines []string
 	for _, run := range strings.FieldsFunc(key, isOther) {
 		for len(run) >= keyLineLength {
 			lines = append(lines, run[:keyLineLength])

@@ -350,7 +350,8 @@ func replaceRanges(raw []byte, places [][]int, replacement func(mark string) str
 }
 
 // HashesIn returns the four hexadecimal digits in each of the placeholders in a text, in order.
-func HashesIn(text string) (all []string) {
+func HashesIn(text string) []string {
+	var all []string
 	for _, place := range HiddenIn(text) {
 		_, hash, ok := strings.Cut(text[place[0]:place[1]], "sha256")
 		hash = strings.TrimLeft(strings.TrimPrefix(hash, "%3A"), ":")

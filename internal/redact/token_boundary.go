@@ -89,7 +89,8 @@ type characterCounts struct{ upper, lower, digit, other int }
 func (k characterCounts) isMixed() bool { return k.upper > 0 && k.lower > 0 && k.digit > 0 }
 
 // countCharacters counts the characters of a text by kind.
-func countCharacters(text []byte) (k characterCounts) {
+func countCharacters(text []byte) characterCounts {
+	var k characterCounts
 	for _, c := range text {
 		switch {
 		case 'A' <= c && c <= 'Z':

@@ -73,7 +73,8 @@ func (p *resultWriter) writeTextBlock(b block) {
 
 // writeUnescaped writes the text of a JSON string in pieces. It reports whether the text ends in a
 // line end.
-func (p *resultWriter) writeUnescaped(quoted json.RawMessage) (ended bool) {
+func (p *resultWriter) writeUnescaped(quoted json.RawMessage) bool {
+	ended := false
 	for piece := range jsonraw.Unescaped(quoted) {
 		if p.err != nil {
 			return false
@@ -85,7 +86,7 @@ func (p *resultWriter) writeUnescaped(quoted json.RawMessage) (ended bool) {
 }
 
 // writeVerbatim writes the text of b byte for byte. It reports whether the text ends in a line end.
-func (p *resultWriter) writeVerbatim(b block) (ended bool) {
+func (p *resultWriter) writeVerbatim(b block) bool {
 	if b.quoted != nil {
 		return p.writeUnescaped(b.quoted)
 	}

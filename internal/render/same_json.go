@@ -75,9 +75,10 @@ func sameJSON(a, b []byte) bool {
 }
 
 // decodeCanonical decodes a valid document. Equal numbers become equal json.Numbers.
-func decodeCanonical(raw []byte) (v any) {
+func decodeCanonical(raw []byte) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
+	var v any
 	_ = d.Decode(&v)
 	return canonicalNumbers(v)
 }

@@ -137,7 +137,8 @@ const (
 
 // schemaParameters returns the arguments that a schema declares. It names at most choices values of
 // an enum.
-func schemaParameters(st term.Style, raw json.RawMessage, choices int) (all []parameter) {
+func schemaParameters(st term.Style, raw json.RawMessage, choices int) []parameter {
+	var all []parameter
 	for _, p := range schema.New(raw).Schema().Properties() {
 		name := st.Line(p.Name)
 		if !p.Required {

@@ -66,7 +66,8 @@ func MarkdownCell(text string) string { return strings.ReplaceAll(MarkdownCode(t
 func MarkdownFence(text string) string { return strings.Repeat("`", max(3, longestTicks(text)+1)) }
 
 // longestTicks returns the length of the longest row of backticks.
-func longestTicks(text string) (longest int) {
+func longestTicks(text string) int {
+	longest := 0
 	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
 		longest = max(longest, len(run))
 	}

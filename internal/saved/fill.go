@@ -23,7 +23,8 @@ func EachReference(raw json.RawMessage, pointer string, visit func(pointer, name
 }
 
 // References returns the references in all texts of a JSON value, as written, each once.
-func References(raw json.RawMessage) (all []string) {
+func References(raw json.RawMessage) []string {
+	var all []string
 	EachReference(raw, "", func(_, name string) {
 		if ref := "${" + name + "}"; !slices.Contains(all, ref) {
 			all = append(all, ref)

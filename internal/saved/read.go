@@ -95,11 +95,12 @@ func (r *reader) parseText(raw json.RawMessage, pointer, what string) string {
 }
 
 // parseTexts parses one text or a list of texts.
-func (r *reader) parseTexts(raw json.RawMessage, pointer, what string) (all []Wanted) {
+func (r *reader) parseTexts(raw json.RawMessage, pointer, what string) []Wanted {
 	items, err := jsonraw.Array(raw)
 	if err != nil {
 		return []Wanted{{pointer, r.parseText(raw, pointer, what)}}
 	}
+	var all []Wanted
 	for i, item := range items {
 		pointer := pointer + "/" + strconv.Itoa(i)
 		all = append(all, Wanted{pointer, r.parseText(item, pointer, what)})
@@ -108,7 +109,8 @@ func (r *reader) parseTexts(raw json.RawMessage, pointer, what string) (all []Wa
 }
 
 // parseWords parses texts whose JSON pointers do not matter.
-func (r *reader) parseWords(raw json.RawMessage, pointer, what string) (all []string) {
+func (r *reader) parseWords(raw json.RawMessage, pointer, what string) []string {
+	var all []string
 	for _, w := range r.parseTexts(raw, pointer, what) {
 		all = append(all, w.Text)
 	}
@@ -199,7 +201,8 @@ func (r *reader) checkAnswers(raw json.RawMessage, pointer string) json.RawMessa
 }
 
 // parseVars parses the file's variables.
-func (r *reader) parseVars(raw json.RawMessage, pointer string) (vars []Var) {
+func (r *reader) parseVars(raw json.RawMessage, pointer string) []Var {
+	var vars []Var
 	for _, m := range r.parseObject(raw, pointer, "vars") {
 		r.checkName(m.Name, jsonraw.Pointer(pointer, m.Name))
 		if inner := References(m.Value); len(inner) > 0 {
@@ -222,7 +225,7 @@ func (r *reader) checkName(name, pointer string) {
 }
 
 // parseSteps parses the list of steps and makes their names unique.
-func (r *reader) parseSteps(raw json.RawMessage, pointer string) (steps []Step) {
+func (r *reader) parseSteps(raw json.RawMessage, pointer string) []Step {
 	items, err := jsonraw.Array(raw)
 	if err != nil {
 		r.addProblem(pointer, "steps must be a list, got %s", excerpt(raw))
@@ -230,6 +233,7 @@ func (r *reader) parseSteps(raw json.RawMessage, pointer string) (steps []Step) 
 		r.addProblem(pointer, "there are no steps")
 	}
 	names := map[string]int{}
+	var steps []Step
 	for i, item := range items {
 		s := r.parseStep(item, pointer+"/"+strconv.Itoa(i))
 		names[s.Name]++
@@ -320,7 +324,8 @@ func (r *reader) checkArguments(s Step, members jsonraw.Members) {
 const anyQuery = "."
 
 // parseCaptures parses the variables that a step sets.
-func (r *reader) parseCaptures(raw json.RawMessage, pointer string) (all []Capture) {
+func (r *reader) parseCaptures(raw json.RawMessage, pointer string) []Capture {
+	var all []Capture
 	for _, m := range r.parseObject(raw, pointer, "capture") {
 		pointer := jsonraw.Pointer(pointer, m.Name)
 		r.checkName(m.Name, pointer)
@@ -375,12 +380,13 @@ func (r *reader) parseExpect(raw json.RawMessage, pointer string) Expect {
 }
 
 // parseQueries parses jq expressions. ${…} in them is no reference: jq has its own variables, $name.
-func (r *reader) parseQueries(raw json.RawMessage, pointer string) (all []Wanted) {
+func (r *reader) parseQueries(raw json.RawMessage, pointer string) []Wanted {
 	items, err := jsonraw.Array(raw)
 	isList := err == nil
 	if !isList {
 		items = []json.RawMessage{raw}
 	}
+	var all []Wanted
 	for i, item := range items {
 		pointer := pointer
 		if isList {

@@ -76,7 +76,8 @@ func (f File) JSON() json.RawMessage {
 }
 
 // Answers returns the members of the file that say how to answer the server's requests.
-func (f File) Answers() (all jsonraw.Members) {
+func (f File) Answers() jsonraw.Members {
+	var all jsonraw.Members
 	add := func(name string, value json.RawMessage, isSet bool) {
 		if isSet {
 			all = append(all, jsonraw.Member{Name: name, Value: value})

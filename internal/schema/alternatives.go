@@ -44,11 +44,12 @@ func (c *comparison) canonicalForm(alternative []part) json.RawMessage {
 // alternatives with the same name, then the last on each side, then alternatives that share a type
 // with no other.
 // It compares the paired alternatives at once, and returns the other differences.
-func (c *comparison) compareAlternatives(was, is group, at place) (local []Difference) {
+func (c *comparison) compareAlternatives(was, is group, at place) []Difference {
 	a := was.alternatives
 	b := is.alternatives
 	// anyOf and oneOf mean the same if each has one alternative.
 	isOtherKeyword := was.keyword != is.keyword && was.keyword != "" && is.keyword != ""
+	var local []Difference
 	if isOtherKeyword && len(a)+len(b) > 2 {
 		local = append(local, Difference{
 			Kind: "undecided", Pointer: at.pointer, Name: at.name,

@@ -123,7 +123,8 @@ func withAlternative(s Schema) Schema {
 }
 
 // proposals returns the values that a schema itself names, the most reliable first.
-func proposals(s Schema) (values []json.RawMessage) {
+func proposals(s Schema) []json.RawMessage {
+	var values []json.RawMessage
 	for _, keyword := range []string{"const", "examples", "example", "default", "enum"} {
 		raw := s.First(keyword)
 		if keyword == "examples" || keyword == "enum" {

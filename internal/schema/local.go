@@ -12,7 +12,8 @@ import (
 
 // compareValues compares the constraints on the value itself: types, enums, limits, divisors, and whether
 // an object is closed.
-func compareValues(was, is *view, at place) (differences []Difference) {
+func compareValues(was, is *view, at place) []Difference {
+	var differences []Difference
 	add := func(kind, keyword string, before, after json.RawMessage, note string) {
 		d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: before, Is: after, Note: note}
 		if keyword != "" {

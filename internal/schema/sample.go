@@ -165,14 +165,14 @@ const (
 )
 
 // valuesNear returns values at the limits of a schema, the most typical first. There is always one.
-func (g *sampler) valuesNear(schema json.RawMessage, depth int) (values []json.RawMessage) {
+func (g *sampler) valuesNear(schema json.RawMessage, depth int) []json.RawMessage {
 	m, err := jsonraw.Object(schema)
 	g.work += len(schema) + 64
 	if err != nil || depth > maxSampleDepth || g.work > maxSampleWork {
 		g.isIncomplete = g.isIncomplete || err == nil
 		return []json.RawMessage{json.RawMessage(`"a"`)}
 	}
-	values = append(values, Example(schema))
+	values := []json.RawMessage{Example(schema)}
 	values = append(values, memberItems(m, "enum")...)
 	if v, ok := m.Get("const"); ok {
 		values = append(values, v)
@@ -198,7 +198,8 @@ func memberItems(m jsonraw.Members, name string) []json.RawMessage {
 }
 
 // inPlaceSchemas returns the schemas that apply, or may apply, to the same value.
-func inPlaceSchemas(m jsonraw.Members) (all []json.RawMessage) {
+func inPlaceSchemas(m jsonraw.Members) []json.RawMessage {
+	var all []json.RawMessage
 	for _, name := range []string{"allOf", "anyOf", "oneOf"} {
 		all = append(all, memberItems(m, name)...)
 	}
@@ -230,7 +231,8 @@ func (g *sampler) textOfLength(n int) json.RawMessage {
 }
 
 // textsNear returns strings on and around each limit of the length.
-func (g *sampler) textsNear(m jsonraw.Members) (values []json.RawMessage) {
+func (g *sampler) textsNear(m jsonraw.Members) []json.RawMessage {
+	var values []json.RawMessage
 	for _, name := range []string{"minLength", "maxLength"} {
 		if n := smallNumber(m, name, -1); n >= 0 {
 			values = append(values, g.textOfLength(max(0, n-1)), g.textOfLength(n), g.textOfLength(n+1))
@@ -240,7 +242,7 @@ func (g *sampler) textsNear(m jsonraw.Members) (values []json.RawMessage) {
 }
 
 // numbersNear returns values on and around each limit, and multiples of the divisor near the limits.
-func (g *sampler) numbersNear(m jsonraw.Members) (values []json.RawMessage) {
+func (g *sampler) numbersNear(m jsonraw.Members) []json.RawMessage {
 	var near []float64
 	limits := []float64{}
 	for _, name := range []string{"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"} {
@@ -267,6 +269,7 @@ func (g *sampler) numbersNear(m jsonraw.Members) (values []json.RawMessage) {
 				multiple+2*divisor, multiple+3*divisor, multiple+divisor/2)
 		}
 	}
+	var values []json.RawMessage
 	for _, n := range near {
 		values = append(values, strconv.AppendFloat(nil, n, 'f', -1, 64))
 	}

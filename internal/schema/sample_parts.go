@@ -47,7 +47,7 @@ func itemSchema(m jsonraw.Members, i int) json.RawMessage {
 
 // arraysNear returns arrays on and around each limit of the length, and with each value near the
 // schema of an item.
-func (g *sampler) arraysNear(m jsonraw.Members, depth int) (values []json.RawMessage) {
+func (g *sampler) arraysNear(m jsonraw.Members, depth int) []json.RawMessage {
 	types, _ := ParseTypes(m.Value("type"))
 	limitsArrays := slices.ContainsFunc(
 		[]string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"},
@@ -59,6 +59,7 @@ func (g *sampler) arraysNear(m jsonraw.Members, depth int) (values []json.RawMes
 	}
 	minItems := smallNumber(m, "minItems", 1)
 	maxItems := smallNumber(m, "maxItems", 1)
+	var values []json.RawMessage
 	for _, n := range []int{0, 1, 2, minItems - 1, minItems, maxItems, maxItems + 1} {
 		if n >= 0 {
 			values = append(values, g.makeArray(m, depth, n, 0))
@@ -136,9 +137,10 @@ func allMembers(m jsonraw.Members, depth int) (members jsonraw.Members, required
 
 // objectsNear returns objects with and without each member, with each value near the member's schema,
 // and with a member that no schema names.
-func (g *sampler) objectsNear(m jsonraw.Members, depth int) (values []json.RawMessage) {
+func (g *sampler) objectsNear(m jsonraw.Members, depth int) []json.RawMessage {
 	members, _ := allMembers(m, 0)
 	types, _ := ParseTypes(m.Value("type"))
+	var values []json.RawMessage
 	for _, name := range []string{"minProperties", "maxProperties"} {
 		for n := smallNumber(m, name, -2) - 1; n >= -1 && n <= smallNumber(m, name, -2)+1; n++ {
 			values = append(values, g.objectOfSize(n))

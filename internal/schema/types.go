@@ -69,7 +69,8 @@ func ParseTypes(raw json.RawMessage) (all Types, ok bool) {
 }
 
 // Names returns the words for a set: "number" for all numbers, "integer" for whole numbers only.
-func (t Types) Names() (names []string) {
+func (t Types) Names() []string {
+	var names []string
 	for _, n := range typeNames {
 		if t&n.set == n.set {
 			names = append(names, n.name)

@@ -109,9 +109,10 @@ type Ref struct {
 var metaSchemas = []string{"https://json-schema.org/draft/", "http://json-schema.org/draft-"}
 
 // BadRefs returns the references that leave the schema and the references without a target in it.
-func (t *Tree) BadRefs() (bad []Ref) {
+func (t *Tree) BadRefs() []Ref {
 	doc := New(t.raw)
 	ids := t.ids()
+	var bad []Ref
 	for _, n := range t.Nodes {
 		for _, keyword := range []string{"$ref", "$dynamicRef"} {
 			target, ok := jsonraw.Text(n.Members.Value(keyword))
@@ -147,7 +148,8 @@ func isKnownBase(base string, ids []string) bool {
 }
 
 // ids returns the $id of each schema, except draft-06 anchors ("#name").
-func (t *Tree) ids() (ids []string) {
+func (t *Tree) ids() []string {
+	var ids []string
 	for _, n := range t.Nodes {
 		if id := n.Members.Text("$id"); id != "" && id[0] != '#' {
 			ids = append(ids, id)

@@ -208,7 +208,8 @@ func (t *shapes) parseAlternatives(k *kind, types string) {
 }
 
 // alternativesIn returns the alternatives in a revision, including nested alternatives.
-func (k *kind) alternativesIn(revision int) (list kinds) {
+func (k *kind) alternativesIn(revision int) kinds {
+	var list kinds
 	for i, alternative := range k.alternatives {
 		if !k.spans[i].contains(revision) {
 			continue
@@ -261,7 +262,8 @@ func (k *kind) matchesPlainly(raw json.RawMessage, revision int) bool {
 }
 
 // descriptions returns the descriptions of plain kinds, or nil if a kind is not plain.
-func (k kinds) descriptions() (all []string) {
+func (k kinds) descriptions() []string {
+	var all []string
 	for _, o := range k {
 		if o.plain == "" {
 			return nil

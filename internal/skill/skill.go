@@ -146,7 +146,8 @@ func (e *Entry) File(uri string) (File, bool) {
 }
 
 // Inner returns the URIs of the skills in the folder of this skill that its entry lists.
-func (e *Entry) Inner() (uris []string) {
+func (e *Entry) Inner() []string {
+	var uris []string
 	for _, f := range e.Files {
 		if f.URI != e.URI && strings.HasSuffix(f.URI, mainFile) {
 			uris = append(uris, f.URI)
@@ -348,9 +349,10 @@ func (e *Entry) Print() json.RawMessage {
 }
 
 // Changed returns a line for each file that was added, changed or removed between two fingerprints.
-func Changed(before, now json.RawMessage) (changes []string) {
+func Changed(before, now json.RawMessage) []string {
 	old, _ := jsonraw.Object(before)
 	fresh, _ := jsonraw.Object(now)
+	var changes []string
 	for _, m := range fresh {
 		was, there := old.Get(m.Name)
 		if !there {

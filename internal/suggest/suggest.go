@@ -133,8 +133,9 @@ const maxSwapped = 24
 
 // swapNeighbours returns word with each pair of neighbours swapped, or nil if it is longer than
 // maxSwapped.
-func swapNeighbours(word string) (all []string) {
+func swapNeighbours(word string) []string {
 	runes := []rune(word)
+	var all []string
 	for i := 0; i+1 < len(runes) && len(runes) <= maxSwapped; i++ {
 		if runes[i] != runes[i+1] {
 			runes[i], runes[i+1] = runes[i+1], runes[i]

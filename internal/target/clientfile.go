@@ -228,8 +228,9 @@ func membersOf(v *hujson.Value) []hujson.ObjectMember {
 func memberName(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
 
 // memberOf returns the last member with a name, or nil.
-func memberOf(v *hujson.Value, name string) (found *hujson.Value) {
+func memberOf(v *hujson.Value, name string) *hujson.Value {
 	members := membersOf(v)
+	var found *hujson.Value
 	for i := range members {
 		if memberName(members[i]) == name {
 			found = &members[i].Value

@@ -53,7 +53,8 @@ type tomlSearch struct {
 	invalidArgs bool
 }
 
-func keysOf(n *unstable.Node) (keys []string) {
+func keysOf(n *unstable.Node) []string {
+	var keys []string
 	for it := n.Key(); it.Next(); {
 		keys = append(keys, string(it.Node().Data))
 	}
@@ -116,7 +117,8 @@ func (s *tomlSearch) readArgs(n, value *unstable.Node) {
 	}
 }
 
-func lastKey(n *unstable.Node) (last *unstable.Node) {
+func lastKey(n *unstable.Node) *unstable.Node {
+	var last *unstable.Node
 	for it := n.Key(); it.Next(); {
 		last = it.Node()
 	}

@@ -126,7 +126,8 @@ func loadsCode(name string) bool {
 }
 
 // Names returns the names of settings, in their order.
-func Names(settings []Setting) (names []string) {
+func Names(settings []Setting) []string {
+	var names []string
 	for _, s := range settings {
 		names = append(names, s.Name)
 	}

@@ -271,8 +271,9 @@ func (s *Server) transport(m jsonraw.Members) Transport {
 
 // parseSettings returns the members of an object with values for an environment variable or a
 // header field: texts, numbers and booleans.
-func parseSettings(raw json.RawMessage) (all []Setting) {
+func parseSettings(raw json.RawMessage) []Setting {
 	members, _ := jsonraw.Object(raw)
+	var all []Setting
 	for _, m := range members {
 		s, isText := jsonraw.Text(m.Value)
 		if !isText {
@@ -287,8 +288,9 @@ func parseSettings(raw json.RawMessage) (all []Setting) {
 }
 
 // parseNames returns the names in a list of texts or of objects with a member name.
-func parseNames(raw json.RawMessage) (names []string) {
+func parseNames(raw json.RawMessage) []string {
 	items, _ := jsonraw.Array(raw)
+	var names []string
 	for _, item := range items {
 		name, isText := jsonraw.Text(item)
 		if !isText {
@@ -302,8 +304,9 @@ func parseNames(raw json.RawMessage) (names []string) {
 }
 
 // parseInputs returns the inputs of Visual Studio Code, the values of ${input:ID}.
-func parseInputs(top jsonraw.Members) (inputs []ClientInput) {
+func parseInputs(top jsonraw.Members) []ClientInput {
 	items, _ := jsonraw.Array(firstValue(top, "inputs"))
+	var inputs []ClientInput
 	for _, item := range items {
 		m, _ := jsonraw.Object(item)
 		in := ClientInput{

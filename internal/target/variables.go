@@ -68,7 +68,8 @@ func (s Server) Resolved(l Lookup) (Server, error) {
 
 // Variables returns the names of the environment variables that the server uses, and input:ID for
 // each of its inputs, sorted.
-func (s Server) Variables() (names []string) {
+func (s Server) Variables() []string {
+	var names []string
 	// Each variable gets an empty value, because only its name is wanted.
 	_, _ = s.Resolved(Lookup{
 		Env:   func(name string) (string, bool) { names = append(names, name); return "", true },

@@ -138,7 +138,7 @@ func (l *Live) Gap() { l.hasGap.Store(true) }
 
 // Close waits for the queued frames and ends all open requests. It returns the number of requests
 // without a span because frames were lost. Later calls of Tap and Fail do nothing.
-func (l *Live) Close(at time.Time) (lost int) {
+func (l *Live) Close(at time.Time) int {
 	l.mu.Lock()
 	if !l.isClosed {
 		l.isClosed = true

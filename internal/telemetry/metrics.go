@@ -127,9 +127,10 @@ func (m *Metrics) point(metric instrument, setKey []byte, attributes []otlp.Attr
 
 // Collect returns the counts since the last Collect if delta is set, else since Start. delta must
 // be the same in every call.
-func (m *Metrics) Collect(now time.Time, delta bool) (all []otlp.Histogram) {
+func (m *Metrics) Collect(now time.Time, delta bool) []otlp.Histogram {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	var all []otlp.Histogram
 	for metric, points := range m.points {
 		if len(points) == 0 {
 			continue

@@ -82,7 +82,7 @@ func linkTo(to Context) otlp.Link {
 
 // digest returns the hash that the ids of an exchange derive from. Neither of its halves is zero,
 // because an id of zeros is invalid.
-func (b *Builder) digest(req *request, round int, side string) (sum [sha256.Size]byte) {
+func (b *Builder) digest(req *request, round int, side string) [sha256.Size]byte {
 	h := sha256.New()
 	var n [24]byte
 	binary.BigEndian.PutUint64(n[:], uint64(req.number))
@@ -90,6 +90,7 @@ func (b *Builder) digest(req *request, round int, side string) (sum [sha256.Size
 	binary.BigEndian.PutUint64(n[16:], req.repeat)
 	_, _ = h.Write(n[:])
 	_, _ = h.Write([]byte(side + "\n" + b.options.Seed))
+	var sum [sha256.Size]byte
 	h.Sum(sum[:0])
 	sum[7] |= 1
 	sum[15] |= 1

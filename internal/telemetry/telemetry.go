@@ -187,7 +187,8 @@ func (b *Builder) Fail(id json.RawMessage, kind wire.Kind, text string, at time.
 
 // Forget drops the requests without a response and returns their number. A caller that lost frames
 // calls it, because the lost frames may contain the responses.
-func (b *Builder) Forget() (n int) {
+func (b *Builder) Forget() int {
+	n := 0
 	for _, req := range b.open {
 		if !req.hasFailed {
 			b.eventCount -= len(req.round.events)

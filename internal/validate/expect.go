@@ -139,7 +139,8 @@ func (e Expected) Values() []json.RawMessage {
 
 // jointValues returns the values of alternatives, or nil unless each of them lists its values. The
 // type null counts as the value null.
-func jointValues(alternatives []Expected) (all []json.RawMessage) {
+func jointValues(alternatives []Expected) []json.RawMessage {
+	var all []json.RawMessage
 	for _, a := range alternatives {
 		values := a.Values()
 		if a.types() == schema.Null {
@@ -154,7 +155,8 @@ func jointValues(alternatives []Expected) (all []json.RawMessage) {
 }
 
 // scalarValues returns decoded values as JSON, or nil if an array or an object is among them.
-func scalarValues(values []any) (all []json.RawMessage) {
+func scalarValues(values []any) []json.RawMessage {
+	var all []json.RawMessage
 	for _, v := range values {
 		switch v := v.(type) {
 		case string:

@@ -145,9 +145,10 @@ func (d *door) openStream(key string) (done func(), err error) {
 }
 
 // streams returns the number of open streams of events.
-func (d *door) streams() (n int) {
+func (d *door) streams() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	n := 0
 	for _, p := range d.pages {
 		n += p.streams
 	}

@@ -27,7 +27,8 @@ type Exchange struct {
 
 // HeadsOf returns the heads of the HTTP request that carried a message of OtherMessages, and of its
 // response. It returns nil if the message had no separate HTTP request.
-func (e *Exchange) HeadsOf(message Frame) (heads []Frame) {
+func (e *Exchange) HeadsOf(message Frame) []Frame {
+	var heads []Frame
 	for _, f := range e.Carriers {
 		if f.Kind == Head && f.HTTP != nil && f.Stream == message.Stream && f.Conn == message.Conn {
 			heads = append(heads, f)
@@ -45,8 +46,9 @@ func (e *Exchange) IsFromServer() bool { return e.Request.Raw != nil && e.Reques
 
 // GroupFrames groups frames into exchanges, in the order of their first frames. It leaves out frames that
 // are not messages and belong to no exchange.
-func GroupFrames(frames []Frame) (all []*Exchange) {
+func GroupFrames(frames []Frame) []*Exchange {
 	var correlator Correlator
+	var all []*Exchange
 	for i := range frames {
 		var t Traits
 		var m *Message

@@ -31,7 +31,8 @@ type HintPart struct {
 }
 
 // Parts returns the texts and the commands of the hint, in order.
-func (h Hint) Parts() (parts []HintPart) {
+func (h Hint) Parts() []HintPart {
+	var parts []HintPart
 	for piece := range strings.SplitAfterSeq(string(h), endMark) {
 		text, marked := strings.CutSuffix(piece, endMark)
 		at := strings.IndexAny(text, runMark+serverMark)

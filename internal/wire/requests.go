@@ -85,10 +85,11 @@ const maxSingleSearch = 100
 
 // onlyRequest returns the only waiting request, or nil. It ignores subscriptions, which wait forever and
 // whose notifications name them.
-func (u *unanswered) onlyRequest() (only *thread) {
+func (u *unanswered) onlyRequest() *thread {
 	if len(u.all) > maxSingleSearch {
 		return nil
 	}
+	var only *thread
 	for t := range u.all {
 		if t.method == "subscriptions/listen" {
 			continue

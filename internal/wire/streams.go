@@ -106,9 +106,10 @@ func (c *connState) placeRelated(t *thread, ref int64, item int) {
 // endStream handles the end of a stream; t is the stream's thread, or nil. The end of a pipe, or of
 // the stream of HTTP+SSE, ends all requests that wait for a response on it. It reports whether t is
 // one of them, so that the end already has its place in t.
-func (c *connState) endStream(ref int64, frame *Frame, t *thread) (ended bool) {
+func (c *connState) endStream(ref int64, frame *Frame, t *thread) bool {
 	isPipe := frame.Stream == 0
 	isSSE := t != nil && t == c.sse
+	ended := false
 	if isPipe || isSSE {
 		byNumber := func(a, b *thread) int { return cmp.Compare(a.number, b.number) }
 		for _, waiting := range slices.SortedFunc(maps.Keys(c.unanswered.all), byNumber) {

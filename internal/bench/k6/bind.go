@@ -34,11 +34,12 @@ type Binder struct {
 // recorded result. Handles are cursors, and texts in the arguments and the structuredContent of
 // tools. A text that the client sent before any result had it is no handle. Values that the Headers repeat are not
 // replaced.
-func (b *Binder) Bind(call Call, result json.RawMessage) (bound []Bound) {
+func (b *Binder) Bind(call Call, result json.RawMessage) []Bound {
 	if b.sent == nil {
 		b.sent = map[string]bool{}
 		b.handles = map[[2]string]Bound{}
 	}
+	var bound []Bound
 	if params, err := jsonvalue.Parse(call.Params); err == nil {
 		repeated := map[string]bool{}
 		for _, f := range call.Headers {

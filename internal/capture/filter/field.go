@@ -145,7 +145,8 @@ var foreignNames = map[string]string{
 }
 
 // Fields returns all names of fields.
-func Fields() (names []string) {
+func Fields() []string {
+	var names []string
 	for _, f := range fields {
 		names = append(names, f.name)
 	}
@@ -193,7 +194,8 @@ func channels() []string {
 }
 
 // kindTraits returns a trait for each kind of frame: the row has such a frame.
-func kindTraits() (traits []trait) {
+func kindTraits() []trait {
+	var traits []trait
 	for kind := wire.Body; kind <= wire.Held; kind++ {
 		traits = append(traits, trait{kind.String(), func(r *rows.Row) bool { return r.Kinds.Has(kind) }})
 	}

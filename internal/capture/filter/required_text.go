@@ -29,11 +29,12 @@ const (
 
 // requiredTexts returns the required texts of an expression, as a line of a capture spells them.
 // The result is empty, so that every line is searched, if no text is known or a text is too short.
-func requiredTexts(re *regexp.Regexp) (r required) {
+func requiredTexts(re *regexp.Regexp) required {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
 		return required{}
 	}
+	var r required
 	for _, l := range literalsIn(tree) {
 		line := jsonEscaped(l.text)
 		switch {
@@ -77,7 +78,8 @@ func shortestLength(literals []literal) int {
 
 // literalsIn returns texts so that every match of n contains at least one; nil if no such texts are
 // known. Several texts come from alternatives.
-func literalsIn(n *syntax.Regexp) (best []literal) {
+func literalsIn(n *syntax.Regexp) []literal {
+	var best []literal
 	switch n.Op {
 	case syntax.OpLiteral, syntax.OpConcat:
 		return bestLiterals(n)
@@ -102,7 +104,8 @@ func literalsIn(n *syntax.Regexp) (best []literal) {
 // bestLiterals returns texts so that every match of a sequence contains at least one. Each part of
 // the sequence may give such texts; the best are those whose shortest text is the longest, and then
 // the fewest.
-func bestLiterals(n *syntax.Regexp) (best []literal) {
+func bestLiterals(n *syntax.Regexp) []literal {
+	var best []literal
 	consider := func(literals []literal) {
 		length := shortestLength(literals)
 		bestLength := shortestLength(best)
@@ -144,7 +147,8 @@ func bestLiterals(n *syntax.Regexp) (best []literal) {
 }
 
 // flattenConcat returns the parts of a sequence, and of the sequences in it.
-func flattenConcat(n *syntax.Regexp) (parts []*syntax.Regexp) {
+func flattenConcat(n *syntax.Regexp) []*syntax.Regexp {
+	var parts []*syntax.Regexp
 	switch n.Op {
 	case syntax.OpConcat:
 		for _, sub := range n.Sub {

@@ -75,10 +75,11 @@ func (f *field) newJudgedValue(a atom, j Judge) (value, error) {
 }
 
 // knownValues returns all possible values; nil if any value is possible.
-func (f *field) knownValues() (words []string) {
+func (f *field) knownValues() []string {
 	if f.knownTexts != nil {
 		return f.knownTexts()
 	}
+	var words []string
 	for _, trait := range f.traits {
 		words = append(words, trait.name)
 	}

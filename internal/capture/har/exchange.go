@@ -113,7 +113,8 @@ func (c *entryTraffic) makeResponse() response {
 }
 
 // makeEvents returns the server-sent events as browsers list them.
-func (c *entryTraffic) makeEvents() (all []event) {
+func (c *entryTraffic) makeEvents() []event {
+	var all []event
 	for _, f := range c.received {
 		if f.Kind != wire.Event || f.SSE == nil || f.SSE.IsComment {
 			continue

@@ -250,8 +250,9 @@ func (l *longTexts) encode(raw []byte) (text, encoding string) {
 }
 
 // groupByStream groups frames by their HTTP request, in the order of the requests' beginnings.
-func groupByStream(frames []wire.Frame) (parts [][]wire.Frame) {
+func groupByStream(frames []wire.Frame) [][]wire.Frame {
 	indexes := map[int]int{}
+	var parts [][]wire.Frame
 	for _, f := range frames {
 		i, ok := indexes[f.Stream]
 		if !ok {

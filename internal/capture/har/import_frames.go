@@ -84,7 +84,8 @@ func duration(milliseconds float64) time.Duration {
 // eventsOf returns the frames of a stream, from its text or else from the browser's list of events.
 // The text has no times: its events get the times of the list, in order, or else the end of the
 // response.
-func eventsOf(e *readEntry, received []byte, head, end time.Time) (frames []wire.Frame) {
+func eventsOf(e *readEntry, received []byte, head, end time.Time) []wire.Frame {
+	var frames []wire.Frame
 	if len(received) == 0 {
 		for _, v := range e.Events {
 			facts := &sse.Facts{Event: strings.TrimSuffix(v.Name, "message")}

@@ -83,8 +83,9 @@ func (c *Capture) carry(w io.Writer) (carried int, err error) {
 
 // unfinishedRows returns the rows that the next part repeats: the rows without a response, and the
 // latest cancelled rows, whose response may still come.
-func (x *rowMaker) unfinishedRows() (rows []*Row) {
+func (x *rowMaker) unfinishedRows() []*Row {
 	cancelled := 0
+	var rows []*Row
 	for _, nth := range slices.Backward(x.waitingRows()) {
 		row := x.capture.rowAt(int(nth))
 		if row.Cancel != nil && !row.Cancel.IsLate && cancelled < maxRepeatedOpenings {

@@ -53,7 +53,7 @@ func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 }
 
 // createTemp creates the temporary file that becomes the index at path.
-func (w *indexWriter) createTemp(path string) (err error) {
+func (w *indexWriter) createTemp(path string) error {
 	if w.dir != "" {
 		if err := os.MkdirAll(w.dir, 0o700); err != nil {
 			return err
@@ -65,6 +65,7 @@ func (w *indexWriter) createTemp(path string) (err error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() { // rename would replace it
 		return fs.ErrInvalid
 	}
+	var err error
 	w.temp, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*")
 	return err
 }
@@ -119,7 +120,7 @@ func (w *indexWriter) write(c *Capture) {
 
 // writeAll writes the remaining pages, the contents and the head, and renames the file. After an
 // error the caller deletes it.
-func (w *indexWriter) writeAll(c *Capture, pages []*page) (err error) {
+func (w *indexWriter) writeAll(c *Capture, pages []*page) error {
 	for _, p := range pages {
 		if p.packed != nil {
 			c.storePacked(p, p.packed)

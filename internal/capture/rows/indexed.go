@@ -159,8 +159,8 @@ type Sizes struct {
 
 // SetSizes sets the sizes for the whole process and returns the sizes before. It is for tests of
 // other packages, which treat small files as large ones. No capture may be open during the call.
-func SetSizes(s Sizes) (before Sizes) {
-	before = Sizes{minIndexedBytes, capture.CompressFrom, pageRows}
+func SetSizes(s Sizes) Sizes {
+	before := Sizes{minIndexedBytes, capture.CompressFrom, pageRows}
 	minIndexedBytes = s.IndexFrom
 	capture.CompressFrom = s.CompressFrom
 	pageRows = s.PageRows

@@ -42,7 +42,8 @@ func (r *Row) Hide(s *redact.Secrets) {
 
 // hideTexts replaces the texts of the row by those without secrets, and reports whether it changed
 // any. hide replaces one text; s hides the secrets of findings.
-func (r *Row) hideTexts(s *redact.Secrets, hide func(text string) string) (found bool) {
+func (r *Row) hideTexts(s *redact.Secrets, hide func(text string) string) bool {
+	found := false
 	for _, text := range []*string{&r.Target, &r.Method, &r.Name, &r.ID, &r.Text, &r.Hint} {
 		if *text == "" {
 			continue

@@ -100,7 +100,8 @@ func (r *Row) Remarks() string {
 }
 
 // GuessedNumbers returns the numbers of the Guesses.
-func (r *Row) GuessedNumbers() (numbers []string) {
+func (r *Row) GuessedNumbers() []string {
+	var numbers []string
 	for _, other := range r.Guesses {
 		numbers = append(numbers, other.Number())
 	}

@@ -266,7 +266,8 @@ func (l rowLines) count() int {
 
 // spans returns the places of the row's lines in the order of the file, each once: several messages
 // of a batch have the same line.
-func (r *Row) spans() (all []span) {
+func (r *Row) spans() []span {
+	var all []span
 	for l := range r.lines.all() {
 		all = append(all, l.span())
 	}

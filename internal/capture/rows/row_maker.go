@@ -486,10 +486,11 @@ func (x *rowMaker) trackRow(r *Row, role wire.Role) {
 
 // waitingRows returns the numbers of the rows that may still get a response, in their order. A
 // frozen rowMaker has no record of them, so it looks at all rows of the run.
-func (x *rowMaker) waitingRows() (numbers []int32) {
+func (x *rowMaker) waitingRows() []int32 {
 	if !x.isFrozen {
 		return slices.Sorted(maps.Keys(x.waiting))
 	}
+	var numbers []int32
 	for _, p := range x.capture.Pages() {
 		p.Select(func(r *Row) bool {
 			if r.headIndex == x.headIndex && (r.IsOpen() || r.Cancel != nil) {

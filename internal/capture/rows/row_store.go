@@ -340,7 +340,8 @@ type Page struct {
 
 // Pages returns all rows in their order. Several goroutines may read pages, as long as no goroutine
 // calls another method of the Capture that returns rows.
-func (s *rowStore) Pages() (pages []Page) {
+func (s *rowStore) Pages() []Page {
+	var pages []Page
 	for part := range slices.Chunk(s.allRows, pageRows) {
 		pages = append(pages, Page{rows: part})
 	}
@@ -354,7 +355,8 @@ var rowBlocks = sync.Pool{New: func() any { return new([]Row) }}
 
 // Select returns the rows that accept accepts, in their order. accept must not keep the row: the
 // rows of a packed page are decoded into reused memory, and the result has copies.
-func (p Page) Select(accept func(*Row) bool) (selected []*Row) {
+func (p Page) Select(accept func(*Row) bool) []*Row {
+	var selected []*Row
 	if p.rows != nil {
 		for _, r := range p.rows {
 			if accept(r) {

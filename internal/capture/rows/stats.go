@@ -99,7 +99,8 @@ type Failure struct {
 
 // Failures counts the failed rows by channel, in the order of the exit codes. It leaves out
 // channels without failures.
-func (g *Group) Failures() (all []Failure) {
+func (g *Group) Failures() []Failure {
+	var all []Failure
 	for _, e := range wire.ExitCodes {
 		if n := g.failed[string(e.Kind)]; n > 0 {
 			all = append(all, Failure{string(e.Kind), n})
@@ -136,13 +137,14 @@ type Bucket struct {
 
 // Histogram counts the durations in buckets with bounds of 1, 2, 5 and 10 microseconds and so on,
 // from the shortest duration to the longest. Empty buckets in between are included.
-func (g *Group) Histogram() (buckets []Bucket) {
+func (g *Group) Histogram() []Bucket {
 	if len(g.durations) == 0 {
 		return nil
 	}
 	slices.Sort(g.durations)
 	from := time.Duration(0)
 	counted := 0
+	var buckets []Bucket
 	for to := range durationSteps {
 		end, _ := slices.BinarySearch(g.durations, int64(to))
 		if end > 0 { // not before the shortest duration

@@ -206,7 +206,8 @@ func (c Config) Resource(r otlp.Resource) otlp.Resource {
 
 // Secrets returns the texts that must not be shown or recorded: the values of the header fields,
 // credentials in them, and the values in the queries of the URLs.
-func (c Config) Secrets() (all []string) {
+func (c Config) Secrets() []string {
+	var all []string
 	for _, s := range []Signal{c.Traces, c.Metrics} {
 		if !s.IsOn() {
 			continue

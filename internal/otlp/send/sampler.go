@@ -31,11 +31,11 @@ func (s Sampler) Sample(trace otlp.TraceID, hasParent, parentSampled bool) bool 
 }
 
 // readSampler returns the Sampler of OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.
-func (e *environment) readSampler() (s Sampler) {
+func (e *environment) readSampler() Sampler {
 	const name = "OTEL_TRACES_SAMPLER"
 	sampler := lookup(e, []string{name}, parseSamplerName, "parentbased_always_on")
 	root, usesParent := strings.CutPrefix(sampler, "parentbased_")
-	s.ignoreParent = !usesParent
+	s := Sampler{ignoreParent: !usesParent}
 	switch root {
 	case "always_off":
 		s.threshold = never

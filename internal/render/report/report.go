@@ -63,7 +63,8 @@ type Miss struct {
 }
 
 // Count returns how many steps of all files are in a state.
-func Count(files []File, state State) (n int) {
+func Count(files []File, state State) int {
+	n := 0
 	for _, f := range files {
 		for _, s := range f.Steps {
 			if s.State == state {

@@ -142,8 +142,9 @@ func addStyle(sgr, more string) string {
 // breakLines breaks spans at blanks into painted lines of at most width columns. The first used columns of the
 // first line are in use already. It leaves a word that is longer than a line to the terminal, so
 // that an address can be copied whole.
-func breakLines(s Style, spans []span, used, width int) (lines []string) {
+func breakLines(s Style, spans []span, used, width int) []string {
 	var line styledWord
+	var lines []string
 	for _, next := range splitWords(spans) {
 		if used > 0 && used+next.width() > width {
 			lines = append(lines, paintAll(s, line))
@@ -210,7 +211,8 @@ func (w styledWord) appendPart(s span, start, end int) styledWord {
 	return append(w, span{s.text[start:end], s.sgr})
 }
 
-func (w styledWord) width() (n int) {
+func (w styledWord) width() int {
+	n := 0
 	for _, r := range w {
 		n += ansi.StringWidth(r.text)
 	}

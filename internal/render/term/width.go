@@ -119,8 +119,9 @@ func (s Style) WrapLine(text string) string { return s.WrapIndented(s.Line(text)
 
 // hardWrap breaks text at blanks, and within a word only if it is longer than a line: the text
 // after a hyphen must not look like a separate word.
-func hardWrap(s Style, text string, width int) (lines []string) {
+func hardWrap(s Style, text string, width int) []string {
 	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text)
+	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
 		for _, part := range breakLines(s, []span{{text: line}}, 0, width) {
 			lines = append(lines, strings.Split(ansi.Hardwrap(part, width, true), "\n")...)
@@ -130,7 +131,8 @@ func hardWrap(s Style, text string, width int) (lines []string) {
 }
 
 // Rows returns how many lines of the terminal a text takes. The text may have SGR sequences.
-func (s Style) Rows(text []byte) (rows int) {
+func (s Style) Rows(text []byte) int {
+	rows := 0
 	for line := range bytes.Lines(text) {
 		rows += max(1, (ansi.StringWidth(string(bytes.TrimRight(line, "\n")))+s.Columns()-1)/s.Columns())
 	}

@@ -155,11 +155,12 @@ func (s *Script) fieldWord(f wire.Field, session string) string {
 }
 
 // curlDefaults returns the fields that curl would add itself and p does not have.
-func curlDefaults(p HTTPRequest) (names []string) {
+func curlDefaults(p HTTPRequest) []string {
 	isPresent := map[string]bool{}
 	for _, f := range p.Fields {
 		isPresent[strings.ToLower(f.Name)] = true
 	}
+	var names []string
 	for _, name := range []string{"Accept", "User-Agent", "Content-Type"} {
 		isAdded := name != "Content-Type" || len(p.Body) > 0
 		if isAdded && !isPresent[strings.ToLower(name)] {

@@ -20,8 +20,8 @@ import (
 // is given once, where its part is first seen.
 //
 // It cuts long texts, long lists and deep values, with a count of what is missing; the recording
-// has the bytes. isCut is true if it cut anything.
-func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) (isCut bool) {
+// has the bytes. It reports whether it cut anything.
+func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) bool {
 	e := &explainer{st: st, noted: map[string]bool{}}
 	for i, x := range exchanges {
 		if i > 0 {

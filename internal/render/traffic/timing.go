@@ -58,7 +58,7 @@ const maxTicks = 12
 
 // phasesOf returns the phases of each HTTP request up to its response, the reading of the response,
 // and the moments at which other messages were received.
-func phasesOf(x *wire.Exchange) (phases []phase) {
+func phasesOf(x *wire.Exchange) []phase {
 	start := x.Request.Time
 	for _, h := range x.Heads {
 		if start.IsZero() || h.Time.Before(start) {
@@ -70,6 +70,7 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 	}
 	since := func(f wire.Frame) time.Duration { return max(f.Time.Sub(start), 0) }
 	sent := map[int]time.Duration{}
+	var phases []phase
 	for _, h := range x.Heads {
 		if h.Dir == wire.Sent {
 			sent[h.Stream] = since(h)
@@ -105,10 +106,11 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 
 // httpPhases returns the phases from a request's head to the first byte of its response, or nil if h,
 // the head of the response, is nil.
-func httpPhases(from, to time.Duration, h *wire.HTTPHead) (phases []phase) {
+func httpPhases(from, to time.Duration, h *wire.HTTPHead) []phase {
 	if h == nil {
 		return nil
 	}
+	var phases []phase
 	if t := h.Timing; t != nil {
 		for _, p := range []phase{{"dns", 0, t.DNS}, {"connect", 0, t.Connect}, {"tls", 0, t.TLS}} {
 			if p.to > 0 && from+p.to <= to { // a phase of length 0 did not happen: the connection was open

@@ -44,7 +44,8 @@ type HostCell struct {
 var verdictWords = []string{"refused", "unclear", "changed"}
 
 // visibleTools returns the tools with a verdict other than "ok", or all tools if h.Whole.
-func (h *Hosts) visibleTools() (tools []HostTool) {
+func (h *Hosts) visibleTools() []HostTool {
+	var tools []HostTool
 	for _, t := range h.Tools {
 		if h.Whole || slices.ContainsFunc(t.Cells, func(c HostCell) bool { return c.Verdict != OK }) {
 			tools = append(tools, t)
@@ -72,7 +73,7 @@ func (h *Hosts) verdictCounts(host int) string {
 
 // reasons returns why a host does not accept tools unchanged, each with the first tool and the
 // number of the others.
-func (h *Hosts) reasons(host int) (lines []string) {
+func (h *Hosts) reasons(host int) []string {
 	tools := map[string][]string{} // by reason
 	var order []string
 	for _, t := range h.Tools {
@@ -85,6 +86,7 @@ func (h *Hosts) reasons(host int) (lines []string) {
 			}
 		}
 	}
+	var lines []string
 	for _, reason := range order[:min(maxReasons, len(order))] {
 		line := reason + ": " + tools[reason][0]
 		if n := len(tools[reason]) - 1; n > 0 {

@@ -122,7 +122,8 @@ func Weight(severity string) int {
 }
 
 // Count returns the number of rules with a verdict.
-func (r *Report) Count(verdict string) (n int) {
+func (r *Report) Count(verdict string) int {
+	n := 0
 	for _, rule := range r.Rules {
 		if rule.Verdict == verdict {
 			n++
@@ -152,7 +153,8 @@ func (r *Report) Judge() {
 }
 
 // Worst returns the greatest weight of the findings.
-func (r *Report) Worst() (weight int) {
+func (r *Report) Worst() int {
+	weight := 0
 	for _, f := range r.Findings {
 		weight = max(weight, Weight(f.Severity))
 	}

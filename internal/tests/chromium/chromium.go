@@ -220,9 +220,10 @@ func (p *Page) ClearRecorded() {
 }
 
 // RequestedElsewhere returns the requested URLs of all hosts except host.
-func (p *Page) RequestedElsewhere(host string) (others []string) {
+func (p *Page) RequestedElsewhere(host string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var others []string
 	for _, text := range p.requested {
 		u, err := url.Parse(text)
 		if err != nil || u.Host != host && u.Scheme != "data" && u.Scheme != "blob" && u.Scheme != "about" {
@@ -275,8 +276,9 @@ func (p *Page) eval(expression string, into any) error {
 }
 
 // Text returns the value of an expression as text.
-func (p *Page) Text(expression string) (text string) {
+func (p *Page) Text(expression string) string {
 	p.t.Helper()
+	var text string
 	p.Eval("String("+expression+")", &text)
 	return text
 }
@@ -326,8 +328,9 @@ func (p *Page) SetColorScheme(name string) {
 }
 
 // Screenshot returns a picture of the tab as PNG.
-func (p *Page) Screenshot() (picture []byte) {
+func (p *Page) Screenshot() []byte {
 	p.t.Helper()
+	var picture []byte
 	p.Run(chromedp.CaptureScreenshot(&picture))
 	return picture
 }

@@ -113,7 +113,7 @@ func (m *Machine) replace(name, old, now string) {
 
 // MCPC runs a command in a folder of the project, and returns its standard output. The test fails
 // if the exit code is not as wanted, or if the output has a secret.
-func (m *Machine) MCPC(want string, args ...string) (stdout string) {
+func (m *Machine) MCPC(want string, args ...string) string {
 	m.T.Helper()
 	got := m.Output(args...)
 	if fmt.Sprint(got.Code) != want {

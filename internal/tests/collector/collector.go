@@ -130,7 +130,8 @@ func (c *Collector) Named(t testing.TB, name string, kind tracepb.Span_SpanKind)
 }
 
 // SpanNames returns the kinds and names of spans.
-func SpanNames(spans []*tracepb.Span) (all []string) {
+func SpanNames(spans []*tracepb.Span) []string {
+	var all []string
 	for _, s := range spans {
 		all = append(all, fmt.Sprint(s.Kind, " ", s.Name))
 	}

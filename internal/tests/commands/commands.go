@@ -32,11 +32,11 @@ func All(t testing.TB) []*cobra.Command {
 	return all
 }
 
-func visible(cmd *cobra.Command) (all []*cobra.Command) {
+func visible(cmd *cobra.Command) []*cobra.Command {
 	if cmd.Hidden {
 		return nil
 	}
-	all = append(all, cmd)
+	all := []*cobra.Command{cmd}
 	for _, c := range cmd.Commands() {
 		all = append(all, visible(c)...)
 	}

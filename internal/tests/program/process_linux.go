@@ -11,8 +11,9 @@ import (
 
 // ProcessesLeft waits until no process has the marker in its environment. It returns the processes
 // that remain after Patience.
-func ProcessesLeft(t testing.TB, marker string) (left []string) {
+func ProcessesLeft(t testing.TB, marker string) []string {
 	t.Helper()
+	var left []string
 	for deadline := time.Now().Add(Patience); ; time.Sleep(5 * time.Millisecond) {
 		left = ProcessesWith(t, marker)
 		if len(left) == 0 || time.Now().After(deadline) {
@@ -22,12 +23,13 @@ func ProcessesLeft(t testing.TB, marker string) (left []string) {
 }
 
 // ProcessesWith returns the processes that have the marker in their environment.
-func ProcessesWith(t testing.TB, marker string) (found []string) {
+func ProcessesWith(t testing.TB, marker string) []string {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var found []string
 	for _, name := range names {
 		environment, _ := os.ReadFile(filepath.Join(name, "environ"))
 		if bytes.Contains(environment, []byte(marker)) {
