@@ -4,5 +4,5 @@ import (
 	"errors"
 )
 
-// IsReset reports whether err means that the other side has reset or aborted the connection.
+// IsReset reports whether err means that the connection was reset or aborted.
 func IsReset(err error) bool { return errors.Is(err, connReset) || errors.Is(err, connAborted) }

@@ -340,8 +340,8 @@ func (p *peer) findServer(
 	return nil, unreachable
 }
 
-// findTool finds a tool. If no server has it, l is nil, and unreachable is a server that may have
-// it but did not answer, or nil.
+// findTool finds a tool. If it is not found, l is nil, and unreachable is a server that may have it
+// but did not answer, or nil.
 func (p *peer) findTool(ctx context.Context, clientName string) (l *link, t *tool, unreachable *link) {
 	l, unreachable = p.findServer(ctx, connect.ToolKind, clientName, func(listed *tables) bool {
 		t = listed.tools[clientName]
@@ -371,7 +371,7 @@ func (l *link) lastFailure() wire.Outcome {
 	return l.failed
 }
 
-// findPrompt finds a prompt and its name at the server. If no server has it, l is nil, and
+// findPrompt finds a prompt and its name at the server. If it is not found, l is nil, and
 // unreachable is a server that may have it but did not answer, or nil.
 func (p *peer) findPrompt(ctx context.Context, clientName string) (l *link, serverName string, unreachable *link) {
 	l, unreachable = p.findServer(ctx, connect.PromptKind, clientName, func(listed *tables) (ok bool) {
