@@ -58,8 +58,8 @@ func TestSlowDiskLosesNothing(t *testing.T) {
 	}
 }
 
-// Frames that come faster than their lines are composed wait for that and not in memory; those that
-// wait for the disk, and a large one among few, do not hold up the caller.
+// Frames that arrive faster than their lines are composed wait for that outside of memory; frames
+// that wait for the disk, and a large frame among few, do not block the caller.
 func TestQueueBoundsUnwrittenFrames(t *testing.T) {
 	for _, c := range []struct {
 		frames, bytes, onDisk, more int

@@ -302,7 +302,7 @@ func TestInterruptWhileConnecting(t *testing.T) {
 	}
 }
 
-// Nothing that mcpc tells of a fault may hold a secret of the URL or a session.
+// No message of mcpc about a fault may contain a secret of the URL or of a session.
 func TestFaultsKeepSecrets(t *testing.T) {
 	const canary = "canary-4711"
 	var mu sync.Mutex

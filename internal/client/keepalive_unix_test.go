@@ -77,7 +77,7 @@ func holdServer(t *testing.T, habit string, change func(*keepalive.Options), mor
 	return hs
 }
 
-// ended waits for the supervisor, of which nothing may be left.
+// ended waits for the end of the supervisor and checks that nothing of it remains.
 func (hs *heldServer) ended() {
 	hs.t.Helper()
 	select {
@@ -244,8 +244,8 @@ func TestKeptServerRoutesResponsesBesideText(t *testing.T) {
 	cancelledAt(t, hs.another(), "")
 }
 
-// cancelledAt waits until the server was told that all of these are given up, or had
-// their answers, in whatever order.
+// cancelledAt waits until the server was notified that all of these requests were cancelled or
+// answered, in any order.
 func cancelledAt(t *testing.T, s *Session, want string) {
 	t.Helper()
 	sorted := func(ids string) []string { return slices.Sorted(strings.FieldsSeq(ids)) }
@@ -262,8 +262,8 @@ func cancelledAt(t *testing.T, s *Session, want string) {
 	}
 }
 
-// A command that dies cancels what it asked, and so does one that gives up; neither is
-// cancelled twice, and a late response goes to no command.
+// A command that dies, or gives up, cancels its requests; neither is cancelled twice, and a late
+// response goes to no command.
 func TestKeptServerCancelsForDeadCommands(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
@@ -468,7 +468,7 @@ func TestKeptServerKeepsQuestions(t *testing.T) {
 	s.Close(context.Background(), false)
 }
 
-// The endings: each leaves nothing, and says what it was.
+// Each way to end leaves nothing behind, and reports itself.
 func TestKeptServerReportsItsEnd(t *testing.T) {
 	t.Parallel()
 	t.Run("the opener dies", func(t *testing.T) {
@@ -499,7 +499,7 @@ func TestKeptServerReportsItsEnd(t *testing.T) {
 		if err := hs.first.Keep(); err != nil {
 			t.Fatal(err)
 		}
-		for range 50 { // a look is no use, and none of them brings the end nearer
+		for range 50 { // a look does not count as use, so it does not delay the end
 			if _, err := keepalive.ReadStatus(context.Background(), hs.socket); err != nil {
 				t.Fatal(err)
 			}

@@ -24,9 +24,8 @@ func (s *stage) note(message []byte) {
 	}
 }
 
-// members checks that got has the members of want: "<absent>" means none,
-// "<any>" for any. Where want is not JSON the two must be equal; an empty one is
-// not looked at.
+// members checks that got has the members of want: "<absent>" means a missing member, "<any>" any
+// value. If want is not JSON, the two must be equal; an empty want is not checked.
 func (s *stage) members(want, got []byte) {
 	if want = bytes.TrimSpace(want); len(want) == 0 {
 		return

@@ -144,7 +144,7 @@ func TestJudgeProbeNamesBothLists(t *testing.T) {
 	}
 }
 
-// What a reply says about the conversation in which it came.
+// The conclusions from a reply about its conversation.
 func TestJudgeReplies(t *testing.T) {
 	session := &legacy{guarded: guarded[agreement]{value: agreement{revision: rev20251125, sessionID: "s"}}}
 	sessionless := &legacy{guarded: guarded[agreement]{value: agreement{revision: rev20251125}}}

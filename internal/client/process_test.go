@@ -39,8 +39,8 @@ func childOf(s *Session) *process.Process {
 // something is broken.
 const patience = 30 * time.Second
 
-// closeAndCheck closes the session and checks how its process ended, which tells how far the
-// shutdown had to go, and that nothing is left.
+// closeAndCheck closes the session and checks how its process ended, which shows how far the
+// shutdown had to go, and that nothing remains.
 func closeAndCheck(t *testing.T, s *Session, ended string) {
 	t.Helper()
 	p := childOf(s)
@@ -185,8 +185,8 @@ func TestProcessShutdown(t *testing.T) {
 	}
 }
 
-// A child that ends and leaves a process behind which keeps the streams open is
-// not waited for, and what it left is ended.
+// A child that ends and leaves a process with open streams behind is not waited for, and the
+// process that it left is ended.
 func TestProcessLeavesADaemon(t *testing.T) {
 	t.Parallel()
 	s, o := started(t, "forks-and-exits", func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev20260728, true })
@@ -315,8 +315,8 @@ func TestProcessMayStartSlowly(t *testing.T) {
 	s.Close(context.Background(), true)
 }
 
-// A server that never reads: the call ends by its timer, the next one, which
-// was not even begun, says so, and a Ctrl-C is not held up.
+// A server that never reads: the call ends by its timer, the next call, which was not even begun,
+// reports that, and Ctrl-C is not delayed.
 func TestProcessNeverReads(t *testing.T) {
 	t.Parallel()
 	s, o := started(t, "never-reads", func(opt *Options) {

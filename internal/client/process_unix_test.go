@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/client/process"
 )
 
-// How a process ends that was ended, and what is said of a file that is no program.
+// How a process ends that was ended, and the text about a file that is not a program.
 const (
 	terminated    = "signal: terminated"
 	killed        = "signal: killed"

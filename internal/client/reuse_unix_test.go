@@ -122,8 +122,8 @@ func (c *releasedReader) Close() error {
 	return c.TCPConn.Close()
 }
 
-// A call whose connection a proxy closed after it was chosen, and before anything was
-// written, is sent on another one, and later calls reuse none.
+// A call whose connection a proxy closed after it was chosen, and before anything was written, is
+// sent on another connection, and later calls reuse no connection.
 func TestCallOnClosedConnectionIsSentAgain(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

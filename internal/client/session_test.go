@@ -19,8 +19,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A fake is a server in sessions, over a real socket. It knows the sessions that
-// it opened and forgets them when it is told to.
+// A fake is a server with sessions, over a real socket. It knows the sessions that it opened and
+// forgets them when the test asks.
 type fake struct {
 	*httptest.Server
 	requests, opened atomic.Int64
@@ -123,8 +123,8 @@ func TestRequestCounts(t *testing.T) {
 	}
 }
 
-// Many find at the same time that the session is lost. One of them opens a new
-// one, and all go on in it. Everything else may be read meanwhile.
+// Many calls find at the same time that the session is lost. One call opens a new session, and all
+// calls continue in it. Everything else may be read in the meantime.
 func TestConcurrentCallsReopenLostSessionOnce(t *testing.T) {
 	f := newFake(t)
 	f.asks = true
@@ -160,8 +160,8 @@ func TestConcurrentCallsReopenLostSessionOnce(t *testing.T) {
 	s.Close(context.Background(), true)
 }
 
-// The first calls of a resumed session all meet the 404: each is sent again,
-// because none was read, and one session is opened.
+// The first calls of a resumed session all meet the 404: each is sent again, because the server
+// read no call, and one session is opened.
 func TestManyResumeALostSession(t *testing.T) {
 	f := newFake(t)
 	opt := f.options()
@@ -213,8 +213,8 @@ func TestCloseWhileCalling(t *testing.T) {
 	wg.Wait()
 }
 
-// A request without a response ends with its session: the server is told, and the
-// outcome does not look like Ctrl-C or a timer.
+// A request without a response ends with its session: the server is notified, and the outcome
+// differs from Ctrl-C and a timer.
 func TestCloseEndsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := make(chan string, 8)
@@ -251,7 +251,7 @@ func TestCloseEndsRequests(t *testing.T) {
 	})
 }
 
-// deafPipe is a server that says what it is told to say and never reads.
+// deafPipe returns a server that writes the given lines and never reads.
 func deafPipe(lines string, said chan<- struct{}) func() (io.Reader, io.WriteCloser) {
 	return func() (io.Reader, io.WriteCloser) {
 		_, clientOut := io.Pipe()

@@ -26,7 +26,7 @@ type stage struct {
 	lines    chan string
 	stop     chan struct{}
 	played   chan struct{}
-	laws     *laws // none where the user writes messages himself
+	laws     *laws // nil if the user writes the messages
 
 	mu      sync.Mutex
 	conns   []net.Conn
@@ -156,7 +156,7 @@ func (s *stage) pipe() (io.Reader, io.WriteCloser) {
 	return clientIn, clientOut
 }
 
-// close ends the stage and says what was not played.
+// close ends the stage and returns what was not played.
 func (s *stage) close() string {
 	close(s.stop)
 	s.mu.Lock()
@@ -193,7 +193,7 @@ func (s *stage) play() {
 	}
 }
 
-// scene plays one section; false where the client left before.
+// scene plays one section, and reports false if the client left before.
 func (s *stage) scene(f txtar.File) bool {
 	mark, what, _ := strings.Cut(f.Name, " ")
 	switch mark {

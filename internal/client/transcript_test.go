@@ -25,9 +25,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A transcript is a conversation with a scripted server, as a text: what the
-// client is told to do, what the server expects and answers, and how it ends.
-// Time is that of a synctest bubble, so that a minute of waiting takes none.
+// A transcript is a conversation with a scripted server, as a text: the client's instructions, what
+// the server expects and answers, and how it ends. Time is the time of a synctest bubble, so that a
+// minute of waiting takes no time.
 //
 //	options     one option a line: protocol, known, quick, resume REVISION
 //	            SESSION, declared JSON (behind resume), transport sse|stdio,
@@ -337,7 +337,7 @@ func ttl(ms *int64) string {
 	return fmt.Sprint(*ms)
 }
 
-// told is an outcome on one line.
+// told returns an outcome on one line.
 func (tr *transcript) told(o wire.Outcome) string {
 	kind := string(o.Kind)
 	if o.OK() {
@@ -374,8 +374,7 @@ func (tr *transcript) say(format string, args ...any) {
 	fmt.Fprintf(&tr.log, format+"\n", args...)
 }
 
-// frame writes a frame on one line. The tap is told in order and never twice at
-// a time.
+// frame writes a frame on one line. The tap is called in order and never twice at the same time.
 func (tr *transcript) frame(f wire.Frame) {
 	w := &tr.frames
 	fmt.Fprintf(w, "%d %s %s %d", f.Seq, f.Dir, f.Kind, f.Stream)

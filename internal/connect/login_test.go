@@ -102,7 +102,7 @@ func TestTokenOfVariableOrFile(t *testing.T) {
 	}
 }
 
-// A refusal says what is to be done, and a bare login answers its challenge.
+// A refusal names the next step, and a bare login answers its challenge.
 func TestRefusalsAreExplained(t *testing.T) {
 	t.Parallel()
 	const refuses = "speaks 2025-11-25\ntool x\non initialize\n    status 401\n"

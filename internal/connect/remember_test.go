@@ -56,7 +56,7 @@ func TestItemsUseConstantMemory(t *testing.T) {
 	}
 }
 
-// A keeper remembers each tool under its name, but none that has no name.
+// A keeper remembers each tool under its name, except a tool without a name.
 func TestKeeperNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

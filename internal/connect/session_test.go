@@ -41,7 +41,8 @@ func again(env *host.Env) *host.Env {
 	return &next
 }
 
-// A session goes on with ids that no other command uses; another revision opens a conversation of its own.
+// A session continues with ids that no other command uses; another revision opens a separate
+// conversation.
 func TestSessionsResumeWithUnusedIDs(t *testing.T) {
 	t.Parallel()
 	server := connecttest.Play(t, "speaks 2025-11-25 2025-06-18\nsession s-1\ntool x\n")
@@ -99,7 +100,8 @@ func TestSessionsAreRenewed(t *testing.T) {
 	}
 }
 
-// What the server said of itself is remembered for a day, so that the next command need not ask.
+// The server's description of itself is remembered for a day, so that the next command need not
+// ask.
 func TestServerAgreementsAreRememberedForADay(t *testing.T) {
 	t.Parallel()
 	server := connecttest.Play(t, "speaks 2025-11-25\ntool x\n")
@@ -178,7 +180,7 @@ on initialize #2
 	}
 }
 
-// --log-level is a request of its own in a session, and part of each request elsewhere.
+// --log-level is a separate request in a session, and part of each request elsewhere.
 func TestLogLevel(t *testing.T) {
 	t.Parallel()
 	const logging = `capabilities {"logging":{}}` + "\n"
@@ -675,7 +677,8 @@ func TestOfferedCapabilitiesFollowFlagsAndUser(t *testing.T) {
 	}
 }
 
-// A session that was opened without what the flags offer stays, and the command opens one of its own.
+// A session that was opened without what the flags offer stays, and the command opens a separate
+// session.
 func TestASessionWithoutTheCapabilities(t *testing.T) {
 	t.Parallel()
 	for declared, own := range map[string]bool{"{}": true, `{"sampling":{}}`: false} {

@@ -277,7 +277,7 @@ func TestAChangedConfiguredServer(t *testing.T) {
 	}
 }
 
-// The server of a card is one of its entry; --card approves it only where it says so.
+// The server of a card comes from its entry; --card approves it only if it is allowed to.
 func TestCardServers(t *testing.T) {
 	t.Parallel()
 	server := connecttest.Play(t, "speaks 2025-11-25\ntool x\n")
@@ -326,7 +326,7 @@ func TestCardServers(t *testing.T) {
 	}
 }
 
-// What a URL of a file is checked as one that is typed.
+// A URL from a file is checked like a typed URL.
 func TestAURLOfAFileIsChecked(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "cursor:s")

@@ -181,8 +181,8 @@ func TestExchangesAndFramesAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Exchanges lack noise before the first request, batches of one, and streams without a
-	// message, such as those of a login.
+	// Exchanges lack noise before the first request, batches of one, and streams without a message,
+	// such as streams of a login.
 	lost := []string{"L007", "L019", "L020", "L023", "L096", "L098", "L103", "L104", "L105", "L205", "L209", "L210"}
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
@@ -293,8 +293,8 @@ func TestFingerprintsAreStable(t *testing.T) {
 	}
 }
 
-// A proxy sees each request that stands alone on a connection of its own, and several
-// clients at the same time. What the server declared holds for all of them.
+// A proxy sees each stateless request on a separate connection, and several clients at the same
+// time. The server's declaration applies to all of them.
 func TestRequestsThatStandAloneAreOneConversation(t *testing.T) {
 	const tool = `{"name":"%","title":"T","description":"D.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}`
 	page := func(name, cursor string) string {
@@ -325,7 +325,7 @@ func TestRequestsThatStandAloneAreOneConversation(t *testing.T) {
 	}
 }
 
-// Exchanges divide a batch, which is put together again.
+// Exchanges divide a batch, which is joined again.
 func TestBatchesOfExchanges(t *testing.T) {
 	frames, err := parse("stdio\nlegacy 2025-06-18 {}\n> ping\n> ping\n> ping\n" +
 		`<< [{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":3,"result":{}},{"jsonrpc":"2.0","id":4,"result":{}}]`)
@@ -358,7 +358,7 @@ func TestManyConnections(t *testing.T) {
 	}
 }
 
-// A file may have several runs, each of which numbers its requests from 1 on.
+// A file may have several runs, and each numbers its requests from 1.
 func TestRunsOneAfterTheOther(t *testing.T) {
 	frames, err := parse("stdio\nlegacy 2025-11-25 {}\n> ping\n< {}\n")
 	if err != nil {

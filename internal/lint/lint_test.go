@@ -54,10 +54,10 @@ func brokenRules(r lint.Report) (ids []string) {
 	return ids
 }
 
-// Each file of testdata is named after a rule, and has transcripts that break exactly
-// that rule (breaks...) and transcripts that break none (keeps...), in which the rule
-// was judged. A name that ends in -error, -warn or -info says how grave the findings are, else it
-// is as grave as the rule. A line "also RULE" in the comment names a rule that cannot be kept then.
+// Each file of testdata is named after a rule, and has transcripts that break exactly that rule
+// (breaks...) and transcripts that break no rule (keeps...), although the rule was judged. A name
+// that ends in -error, -warn or -info has the severity of the findings, else they have the rule's.
+// A line "also RULE" in the comment names a rule that cannot be kept then.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

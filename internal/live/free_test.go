@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What is dropped is not held: neither a recording of which no row is kept, nor the rows that
-// were dropped of one that has ended.
+// Dropped rows are not held: neither a recording without kept rows, nor the rows that were dropped
+// from an ended recording.
 func TestDroppedRowsAreFreed(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	r := capture.NewRecorder(capture.Recording{

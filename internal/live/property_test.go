@@ -18,7 +18,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// fold is all that a row tells, its frames included.
+// fold returns everything about a row, its frames included.
 func fold(r *rows.Row) string {
 	frames, err := r.Frames()
 	cancel := ""
@@ -89,8 +89,8 @@ func still(t testing.TB, o Options) *Store {
 	return s
 }
 
-// However a file grows, in lines or within them, the rows are those of the whole file, and those
-// that a query finds are those that a fresh query finds.
+// However a file grows, in lines or within them, the rows equal the rows of the whole file, and a
+// query finds the same rows as a new query.
 func TestRowsDoNotDependOnChunking(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join("..", "capture", "rows", "testdata", "*.jsonl"))
 	all := map[string][]byte{"calls": calls(capture.Head{Started: noon, By: capture.ByTap}, 0, 60)}
@@ -193,7 +193,7 @@ func same(t testing.TB, s *Store) {
 	}
 }
 
-// Wherever a recorder is that turns to another file, each exchange is in one of them.
+// Wherever a recorder is when it turns to another file, each exchange is in exactly one file.
 func TestRotatedRecordingHasEachExchangeOnce(t *testing.T) {
 	for seed := range uint64(15) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -201,8 +201,8 @@ func TestRotatedRecordingHasEachExchangeOnce(t *testing.T) {
 		turn(t, whole, random, 8<<10)
 		ring := capture.NewRing(t.TempDir())
 		s := still(t, Options{Ring: ring, Now: func() time.Time { return noon }})
-		// What was written is copied in the order in which it was: the beginning of a part,
-		// then the line that ends the one before.
+		// The files are copied in the order they were written in: the beginning of a part, then the
+		// line that ends the one before.
 		runs, err := whole.Runs()
 		if err != nil || len(runs) < 3 {
 			t.Fatalf("%d files, %v", len(runs), err)

@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// A recorder records calls in conversations, of which one or two are open most of the time.
+// A recorder records calls in conversations; one or two are open most of the time.
 type recorder struct {
 	*capture.Recorder
 	clock *time.Time
@@ -72,7 +72,7 @@ func (r *recorder) record(random *rand.Rand, calls, fill int) {
 	r.Flush()
 }
 
-// index opens all runs as another command does, which writes indexes of those that rest.
+// index opens all runs like another command, which writes the indexes of the runs at rest.
 func index(t *testing.T, ring *capture.Ring) {
 	t.Helper()
 	runs, err := ring.Runs()

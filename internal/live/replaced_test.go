@@ -13,8 +13,9 @@ import (
 	"mcpc/internal/capture/rows"
 )
 
-// A view shows the recording that is in the place of another one, and nothing of the other one: of a file, of a run
-// that goes on, of one that ended and of one that was not read because enough rows are kept.
+// A view shows the recording that replaced another, and nothing of the replaced one: for a file,
+// for a run that continues, for an ended run, and for a run that was not read because enough rows
+// are kept.
 func TestARecordingThatIsReplaced(t *testing.T) {
 	end := capture.AppendEnd(nil, capture.End{Time: noon})
 	for name, c := range map[string]struct {

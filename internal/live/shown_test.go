@@ -1,7 +1,7 @@
 package live_test
 
-// These functions compare what a view shows that reads on while recordings change with one that reads them for the
-// first time.
+// These functions compare a view that continues to read while recordings change with a view that
+// reads them for the first time.
 
 import (
 	"context"
@@ -27,8 +27,8 @@ type shownView struct {
 // now is the clock of the views; Step looks at all files whatever it says.
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// openView opens the recordings of a folder as a view does that keeps at most so many rows, 0 for as many as
-// usual. It reads on when Step is called.
+// openView opens the recordings of a folder like a view that keeps at most most rows; 0 keeps the
+// usual number. It reads further when Step is called.
 func openView(t testing.TB, dir string, most int) *live.Store {
 	t.Helper()
 	s, err := live.NewStepped(live.Options{Ring: capture.NewRing(dir), MaxRows: most, Open: rows.Open, Now: func() time.Time { return now }})

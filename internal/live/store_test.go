@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// calls are the lines of a run: calls of tools that are answered, each of which takes as many
-// milliseconds as its number.
+// calls returns the lines of a run: answered calls of tools. Each takes as many milliseconds as its
+// number.
 func calls(head capture.Head, from, count int) []byte {
 	var b []byte
 	if from == 0 {

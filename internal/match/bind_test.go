@@ -110,7 +110,7 @@ func TestIdsAreBoundByTheCaller(t *testing.T) {
 	}
 }
 
-// A handle that is ordinary data of a server is bound where a Binding says so, however short.
+// A handle that is ordinary data of a server is bound if a Binding names it, however short.
 func TestBindings(t *testing.T) {
 	path := func(text string) func(json.RawMessage) []string {
 		p, err := jsonvalue.ParsePath(text)
@@ -134,7 +134,7 @@ func TestBindings(t *testing.T) {
 	}
 }
 
-// The oldest handles are forgotten, but for those that were learnt again.
+// The oldest handles are forgotten, except handles that were learned again.
 func TestABinderIsBounded(t *testing.T) {
 	b := NewBinder()
 	if b.maxHandles != maxHandles || b.maxBytes != maxHandleBytes {

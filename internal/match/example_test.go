@@ -40,7 +40,7 @@ func Example_replay() {
 	// {"name":"ship","arguments":{"order":"order-7777"}}
 }
 
-// A mock server finds the recorded request that a client repeats, or says what was close.
+// A mock server finds the recorded request that a client repeats, or reports similar requests.
 func Example_mock() {
 	index := match.NewIndex(match.Options{})
 	for _, params := range []string{

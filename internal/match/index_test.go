@@ -226,7 +226,7 @@ func TestARecordedRequestMatchesItself(t *testing.T) {
 	}
 }
 
-// One value is changed in one of many requests: it is no hit, and the nearest candidate is
+// If one value is changed in one request among many, it is no hit, and the nearest candidate is
 // that request, with the pointer of that value first.
 func TestNearestIsTheChangedRequest(t *testing.T) {
 	x := NewIndex(Options{})
@@ -249,7 +249,7 @@ func TestNearestIsTheChangedRequest(t *testing.T) {
 
 // --- bounds ---
 
-// tenThousand are calls of one tool, of which every tenth differs in a name.
+// tenThousand returns calls of one tool; every tenth differs in a name.
 func tenThousand(o Options) (*Index, []Request) {
 	x := NewIndex(o)
 	var all []Request
@@ -310,7 +310,7 @@ func TestTheBytesThatAreReadAreBounded(t *testing.T) {
 	}
 }
 
-// Where requests are loaded again, an Index holds none.
+// If requests are loaded again, an Index holds no requests.
 func TestRequestsAreLoadedAgain(t *testing.T) {
 	all := []Request{call(`{"name":"a"}`), call(`{"name":"b"}`)}
 	var loaded []int

@@ -37,7 +37,7 @@ func TestNamedHandlesInRequests(t *testing.T) {
 		{`{"arguments":{"o7":1}}`, `{"arguments":{"o7":1}}`}, // a name is no value
 		{`{"arguments":{"id":"order-one-1"}}`, `{"arguments":{"id":"order-two-2"}}`},
 		{`{"arguments":{"text":"send order-one-1, not order-one-12 or o7"}}`, `{"arguments":{"text":"send order-two-2, not order-one-12 or o7"}}`},
-		{`{"arguments":{"open":true}}`, `{"arguments":{"open":true}}`}, // cannot be told from others
+		{`{"arguments":{"open":true}}`, `{"arguments":{"open":true}}`}, // cannot be distinguished from others
 		{`{"arguments":{"at":1,"to":1}}`, `{"arguments":{"at":2,"to":1}}`},
 		{`{"name":"o7","arguments":{}}`, `{"name":"o7","arguments":{}}`}, // the name of a tool
 		{`{"_meta":{"x":7},"arguments":{}}`, `{"_meta":{"x":7},"arguments":{}}`},

@@ -137,7 +137,8 @@ func TestProposedRulesAllowOnlySeenChanges(t *testing.T) {
 	}
 }
 
-// within reports a pointer into a list of which an item was touched: its order may be let pass.
+// within reports whether a pointer leads into a list with a touched item: the order of such a list
+// may be ignored.
 func within(pointer string, touched map[string]bool) bool {
 	for other := range touched {
 		list := other[:max(strings.LastIndexByte(other, '/'), 0)]

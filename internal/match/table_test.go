@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/match/jsonvalue"
 )
 
-// at is JSON in which a path leads to a value; [] is a list of one item.
+// at returns JSON where a path leads to a value; [] is a list of one item.
 func at(path jsonvalue.Path, value string) string {
 	for _, step := range slices.Backward(path) {
 		if step.All || step.Item {
@@ -183,7 +183,7 @@ func hasProperty(raw json.RawMessage, name string) bool {
 	return slices.ContainsFunc(members, func(m jsonraw.Member) bool { return hasProperty(m.Value, name) })
 }
 
-// The methods are those of the official schemas.
+// The methods come from the official schemas.
 func TestMethodsAreThoseOfTheSchemas(t *testing.T) {
 	found := map[string]bool{}
 	for _, revision := range append(slices.Clone(table().revisions), "ext-tasks") {

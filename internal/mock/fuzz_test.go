@@ -13,8 +13,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// FuzzPlay plays any recording to clients that send any messages: what a line says that begins with "<" is the
-// recorded server's, all others are the client's. Nothing panics, and what is written to a pipe are messages.
+// FuzzPlay plays any recording to clients that send any messages: a line that begins with "<" is
+// the recorded server's, all others are the client's. Nothing panics, and what is written to a pipe
+// are messages.
 func FuzzPlay(f *testing.F) {
 	for _, lines := range []string{asking, rounds, aTask} {
 		var seed []string

@@ -7,7 +7,8 @@ import (
 	"mcpc/internal/mcp"
 )
 
-// A list that was recorded up to its first page ends there, and one that was not recorded has what was called.
+// A list that was recorded up to its first page ends there, and a list that was not recorded has
+// the called tools.
 func TestMissingListPagesAreDerived(t *testing.T) {
 	const half = opening + `
 	> {"id":2,"method":"tools/list","params":{}}

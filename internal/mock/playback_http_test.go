@@ -114,7 +114,7 @@ func TestHTTPWithASession(t *testing.T) {
 	}
 }
 
-// The server's requests come on the stream of the POST, and each answer is a POST of its own.
+// The server's requests are sent on the stream of the POST, and each answer is a separate POST.
 func TestHTTPRequestsOfTheServer(t *testing.T) {
 	_, url := served(t, asking, nil)
 	_, _, _, id := post(t, url, initialize)

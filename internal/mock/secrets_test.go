@@ -7,8 +7,8 @@ import (
 	"mcpc/internal/redact"
 )
 
-// TestReportsHaveNoSecrets: neither what is named like a secret, where a report has the value alone, nor a part of
-// one that is known, where a report cuts a text.
+// TestReportsHaveNoSecrets: neither a value with the name of a secret, if a report has the value
+// alone, nor a part of a known secret, if a report cuts a text.
 func TestReportsHaveNoSecrets(t *testing.T) {
 	const known = "known-value-of-the-environment"
 	secrets := &redact.Secrets{}

@@ -52,7 +52,8 @@ func TestProxyForwardsTheHeadOfAShortBody(t *testing.T) {
 	}
 }
 
-// A body of which the last bytes were left out is reported as lost, and its first bytes are not recorded as a message.
+// A body whose last bytes were left out is reported as lost, and its first bytes are not recorded
+// as a message.
 func TestBodyWithoutItsLastBytes(t *testing.T) {
 	lost, leave := 0, make(chan bool)
 	w := NewWatcher(WatcherOptions{Tap: func(wire.Frame) {}, Now: time.Now, OnLost: func(n int) { lost += n }, MaxQueued: 10_000})

@@ -78,8 +78,8 @@ func (c coding) encode(text string) string {
 	return b.String()
 }
 
-// codingServer answers a request in a coding: /events with three events, each flushed, of which the second is written
-// once the first was seen; anything else with the request's params.
+// codingServer answers a request in a coding: /events with three events, each flushed; the second
+// is written once the first was seen; anything else with the request's params.
 func codingServer(c coding, seen <-chan bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -114,8 +114,8 @@ func messagesOf(frames []wire.Frame) (all []string) {
 	return all
 }
 
-// TestCodedBodiesAreRecordedAsPlainOnes compares the recording of each coding with that of none. The client gets the
-// bytes of the server.
+// TestCodedBodiesAreRecordedAsPlainOnes compares the recording of each coding with the recording
+// without a coding. The client gets the bytes of the server.
 func TestCodedBodiesAreRecordedAsPlainOnes(t *testing.T) {
 	var want []string
 	for _, c := range codings {

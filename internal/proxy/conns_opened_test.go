@@ -90,8 +90,8 @@ func TestProxyGroupsProbeAndSession(t *testing.T) {
 	}
 }
 
-// A client without a session has several connections, and each client another one: its requests belong to what
-// it opened last, requests of another revision to none.
+// A client without a session has several connections, and each client has a different one: its
+// requests belong to what it opened last, requests of another revision do not.
 func TestProxyGroupsRequestsWithoutSession(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

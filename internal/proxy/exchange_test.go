@@ -39,7 +39,7 @@ func (b *behind) recordedRows() (all []string) {
 	return all
 }
 
-// A caller is one of several clients, each of which numbers its requests from 1.
+// A caller is one client among several; each numbers its requests from 1.
 type caller struct {
 	t      *testing.T
 	url    string
@@ -118,8 +118,8 @@ func TestProxyTellsStatelessClientsApart(t *testing.T) {
 	}
 }
 
-// A server hands out the same state for all its tools, and a client gives up a call: no
-// round of another call, or of another client, is taken for one of it.
+// A server returns the same state for all its tools, and a client gives up a call: no round of
+// another call, or of another client, is taken for a round of this call.
 func TestProxyTellsRoundsApart(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := string(must(io.ReadAll(r.Body)))
@@ -133,7 +133,7 @@ func TestProxyTellsRoundsApart(t *testing.T) {
 	defer server.Close()
 	b := proxied(t, WatcherOptions{}, server.URL)
 	var clients []*http.Client
-	for range 2 { // each with a connection of its own
+	for range 2 { // each with a separate connection
 		transport := &http.Transport{}
 		defer transport.CloseIdleConnections()
 		clients = append(clients, &http.Client{Transport: transport})
@@ -168,8 +168,8 @@ func TestProxyTellsRoundsApart(t *testing.T) {
 	}
 }
 
-// Two sessions at once, with a request of the server's, a stream that is cut and one
-// that goes on behind its last event.
+// Two sessions at once, with a request of the server's, a cut stream, and a stream that continues
+// after its last event.
 func TestProxyTellsSessionsApart(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := string(must(io.ReadAll(r.Body)))
@@ -213,8 +213,8 @@ func TestProxyTellsSessionsApart(t *testing.T) {
 	}
 }
 
-// The old transport answers on a stream of its own. Its endpoint is named by a path,
-// by a URL, below the proxy's path or beside it.
+// The old transport responds on a separate stream. Its endpoint is named by a path, by a URL, below
+// the proxy's path or beside it.
 func TestProxyCarriesTheOldTransport(t *testing.T) {
 	for name, endpoint := range map[string]string{
 		"a path": "/messages?sessionId=%s", "a relative one": "messages?sessionId=%s",

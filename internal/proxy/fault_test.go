@@ -121,7 +121,7 @@ func TestFaultsOnEventStreams(t *testing.T) {
 	}
 }
 
-// What is sent behind an event does not change those that were read with it.
+// A message that is sent after an event does not change the events that were read with it.
 func TestReorderedEventsOfOneRead(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()

@@ -96,7 +96,7 @@ func TestFailedRequestsWithoutMessageAreListed(t *testing.T) {
 	if main := c.Main(); main == nil || main.Method != "ping" {
 		t.Errorf("it is about %+v", main)
 	}
-	// A command's own streams are its own matter: its ending says what became of it.
+	// A command's own streams get no row: the end of the command reports its outcome.
 	f := wire.Frame{Stream: 1, Kind: wire.Head, HTTP: &wire.HTTPHead{Method: "GET", URL: "http://x/mcp"}}
 	closed := wire.Frame{Stream: 1, Kind: wire.Closed, Close: &wire.CloseFacts{How: "cut"}}
 	lines = capture.AppendFrame(capture.AppendFrame(capture.AppendHead(nil, capture.Head{Run: 1, By: capture.ByCommand}), f), closed)

@@ -6,8 +6,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A conversation is named by its first request that says so, and anew by initialize; the server by
-// the first result that does.
+// A conversation is named by its first request with a client name, and again by initialize; the
+// server is named by the first result with a server name.
 func TestConversationsAreNamedByFirstRequest(t *testing.T) {
 	desk := &Desk{}
 	const target = "http://127.0.0.1/mcp"

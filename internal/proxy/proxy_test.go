@@ -105,7 +105,7 @@ func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var fields []string
 	for name, values := range r.Header {
-		if name == "Connection" { // that of one hop
+		if name == "Connection" { // the field of one hop
 			continue
 		}
 		fields = append(fields, fmt.Sprintf("%s=%q", name, values))
@@ -383,8 +383,8 @@ func TestProxyStaysUnderItsRoutes(t *testing.T) {
 	}
 }
 
-// A server that is not there, one that dies on the way and one that is the proxy
-// itself are told apart from a server that answers.
+// A missing server, a server that dies on the way, and a server that is the proxy itself are
+// distinguished from a server that responds.
 func TestProxyDistinguishesDeadServers(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -162,8 +162,8 @@ func TestAnimated(t *testing.T) {
 	}
 }
 
-// A chunk with a wrong checksum that is no part of the picture, as that of the image of
-// server-everything is, does not keep the picture from being drawn; a part of it does.
+// A chunk with a wrong checksum that is no part of the picture, as in the image of
+// server-everything, does not keep the picture from being drawn; a wrong part of the picture does.
 func TestPNGWithWrongChecksums(t *testing.T) {
 	var b bytes.Buffer
 	if err := png.Encode(&b, flagPicture(8, 8)); err != nil {
@@ -223,8 +223,8 @@ func TestUndrawableImagesSayWhy(t *testing.T) {
 	}
 }
 
-// What a terminal is sent for a picture begins and ends as a picture does, whatever
-// the bytes were: a server cannot put an escape of its own in.
+// The output for a picture begins and ends like a picture, whatever the bytes were: a server cannot
+// insert an escape.
 func FuzzPicture(f *testing.F) {
 	var gifData, jpegData, pngData bytes.Buffer
 	_ = asGIF(&gifData, flagPicture(5, 5))

@@ -406,7 +406,8 @@ func TestFoldFramesToExchanges(t *testing.T) {
 	}
 }
 
-// TestRequestsAreLinkedToFailedOnes has one request three times, of which two fail, and then once more.
+// TestRequestsAreLinkedToFailedOnes sends one request three times, two of which fail, and then once
+// more.
 func TestRequestsAreLinkedToFailedOnes(t *testing.T) {
 	var f Correlator
 	var got []int

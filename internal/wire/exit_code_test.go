@@ -10,8 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// kinds reads the constants of type Kind out of the source, so that none can be
-// forgotten here.
+// kinds reads the constants of type Kind from the source, so that no kind can be forgotten here.
 func kinds(t *testing.T) (all []Kind) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "exit_code.go", nil, parser.SkipObjectResolution)

@@ -22,8 +22,8 @@ type life struct {
 // A conversation numbers by itself what crosses in it.
 type conversation struct{ number, ids, asked, streams int }
 
-// A traffic makes up conversations over HTTP, in which everything says to which
-// request it belongs: by its id, its stream, an event's id or what the request of a round is about.
+// A traffic makes up conversations over HTTP where everything names its request: by its id, its
+// stream, an event's id or what the request of a round is about.
 type traffic struct {
 	rand   *rand.Rand
 	conns  []*conversation
@@ -73,7 +73,7 @@ func (tr *traffic) begin() {
 	send()
 	for range tr.rand.IntN(6) {
 		switch tr.rand.IntN(5) {
-		case 0: // the server tells something
+		case 0: // the server sends a notification
 			then(func() { tr.event(l, stream, bookmark(), `"method":"notifications/message"`) })
 		case 1: // the server asks, and is answered on a stream whose heads are no exchange's
 			var asked, other int

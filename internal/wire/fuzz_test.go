@@ -47,8 +47,8 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
-// assertLikeOthers compares the judgement of bytes with that of encoding/json,
-// which knows neither our bound of depth nor that JSON is in UTF-8.
+// assertLikeOthers compares the judgement of bytes with encoding/json's, which has neither our
+// bound of depth nor the rule that JSON is in UTF-8.
 func assertLikeOthers(t *testing.T, raw []byte) {
 	t.Helper()
 	err := jsonraw.Valid(raw)

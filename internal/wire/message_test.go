@@ -393,7 +393,7 @@ func TestDuplicateInResult(t *testing.T) {
 	}
 }
 
-// A message that was used is parsed anew as a new one is, and a notification without memory of its own.
+// A reused message is parsed like a new message, and a notification without its own memory.
 func TestReusedMessageIsParsedLikeNew(t *testing.T) {
 	m := &Message{}
 	for _, raw := range []string{

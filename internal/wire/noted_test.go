@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// noteds are messages in which something may be noted, or must not be.
+// noteds are messages where something may be noted, or must not be.
 func noteds() []string {
 	many := strings.Repeat(`"a":1,`, jsonraw.MaxIndexed+1) + `"tools":[{}]`
 	return []string{

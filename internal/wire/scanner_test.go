@@ -22,7 +22,7 @@ func right() []string {
 	}
 }
 
-// strange are texts of which most are no message, and many are no JSON.
+// strange are texts. Most are no messages, and many are not JSON.
 func strange() []string {
 	return []string{
 		``, ` `, `7`, `[]`, `{`, `}`, `{}{}`, `{} x`, `{,}`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1 "b":2}`, `{"a" 1}`, `{a:1}`, `{'a':1}`,
@@ -45,8 +45,7 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// What the scanner reads, encoding/json reads just the same, and what is wrong for one of
-// them is for both.
+// The scanner and encoding/json read the same values, and both reject the same texts.
 func FuzzScanner(f *testing.F) {
 	seeds(f, func(raw []byte) { f.Add(raw) })
 	for _, text := range append(right(), strange()...) {

@@ -53,7 +53,7 @@ func withDirectory(raw []byte, member, at int, value uint32) []byte {
 	return raw
 }
 
-// uncounted is an archive with so many members, of which it says how many they are modulo 65536.
+// uncounted returns an archive with many members, whose header has their number modulo 65536.
 func uncounted(members int) []byte {
 	raw := []byte("PK\x03\x04")
 	entry := make([]byte, 46)
@@ -83,7 +83,7 @@ func TestHostileArchives(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		raw  []byte
-		want string // of the error; "" for none
+		want string // of the error, or ""
 	}{
 		"a bundle":            {good, ""},
 		"an archive alone":    {archived(t, "", CaptureName, oneCall, ManifestName, manifestOf(1, oneCall)), ""},

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// contentOf is that of a bundle with a capture.
+// contentOf returns the content of a bundle with a capture.
 func contentOf(t *testing.T, lines, data string) Content {
 	t.Helper()
 	f, err := Temporary()

@@ -39,7 +39,7 @@ func captureOf(t *testing.T, frames ...wire.Frame) *rows.Capture {
 	return c
 }
 
-// entriesOf are those of all rows of a capture.
+// entriesOf returns the entries of all rows of a capture.
 func entriesOf(t *testing.T, c *rows.Capture) []entry {
 	t.Helper()
 	var out bytes.Buffer
@@ -179,8 +179,8 @@ func mustJSON(t *testing.T, v any) []byte {
 	return raw
 }
 
-// A long text takes no memory beyond that of its line once more, and of an event its
-// stream, and is written as a short one is.
+// A long text takes only the memory of its line once more, and an event the memory of its stream,
+// and is written like a short text.
 func TestHAROfLongTexts(t *testing.T) {
 	length := longTextBytes + longTextBytes/8
 	answer := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat(`x \"é\n`, length/8) + `"}]}}`
@@ -229,7 +229,7 @@ func TestHARHidesNewSecrets(t *testing.T) {
 	}
 }
 
-// The client's answer crossed in a request of its own, which had a status.
+// The client's answer was sent in a separate request, which had a status.
 func TestHAROfAnAnswerToTheServer(t *testing.T) {
 	entries := entriesOf(t, captureOf(t,
 		requestHead(1, "http://h/mcp"), sentBody(1, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`),

@@ -79,7 +79,7 @@ func TestExportedArchiveIsImportedBack(t *testing.T) {
 	}
 }
 
-// crossed are the rows of which an archive has something.
+// crossed returns the rows that an archive has something of.
 func crossed(all []*rows.Row) []*rows.Row {
 	return slices.DeleteFunc(slices.Clone(all), func(r *rows.Row) bool { return r.Kinds == 0 })
 }
@@ -294,7 +294,8 @@ func TestOtherFilesAreNoArchives(t *testing.T) {
 	}
 }
 
-// TestLargePartsAreRefused: each part is in memory, of which a stranger's file would take any amount. The file may be large.
+// TestLargePartsAreRefused: each part is in memory, and an untrusted file could take any amount of
+// it. The file may be large.
 func TestLargePartsAreRefused(t *testing.T) {
 	large := `"` + strings.Repeat("x", 300<<10) + `"`
 	for text, want := range map[string]string{

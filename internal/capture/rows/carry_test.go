@@ -15,11 +15,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// traffic makes frames of several conversations at a time, in each of the ways in which one can go.
+// traffic makes frames of several conversations at a time, with every possible course.
 type traffic struct {
 	*rand.Rand
 	conn, stream, id int
-	// known are the conversations, of which about each nth exchange has one.
+	// known are the conversations; about each nth exchange belongs to one.
 	known []int
 	nth   int
 }

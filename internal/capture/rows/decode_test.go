@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Bytes are read quickly as they are read otherwise, or not at all; that there are none is
-// the same as no bytes to who searches them.
+// Bytes are read the fast way as they are read otherwise, or not at all; for a search, missing
+// bytes are the same as no bytes.
 func FuzzBytesIn(f *testing.F) {
 	for _, frame := range []wire.Frame{
 		{Seq: 1, Raw: []byte("{\"a\":\"b\\n\"}\n")},

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// EachFrame gives the frames of each run under its own index, also those of no row, and what
-// is known to be secret is hidden.
+// EachFrame gives the frames of each run under its own index, also the frames of no row, and known
+// secrets are hidden.
 func TestEachFrame(t *testing.T) {
 	line := func(mark string, seq uint64, kind wire.FrameKind, raw string) []byte {
 		b := capture.AppendFrame(nil, wire.Frame{Seq: seq, Time: noon, Dir: wire.Received, Kind: kind, Raw: []byte(raw)})
@@ -71,8 +71,8 @@ func TestEachFrame(t *testing.T) {
 	}
 }
 
-// A FrameReader reads on where it ended, as far as the capture was read, and the places are
-// those of the rows. Only a run with an end has ended.
+// A FrameReader continues where it ended, as far as the capture was read, and the places are the
+// rows' places. Only a run with an end has ended.
 func TestFrameReaderReadsOn(t *testing.T) {
 	frame := func(seq uint64, dir wire.Direction, raw string) []byte {
 		return capture.AppendFrame(nil, wire.Frame{Seq: seq, Time: noon, Dir: dir, Raw: []byte(raw)})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A request does not have to say in which era it is: what was settled before holds.
+// A request does not have to name its era: the era that was settled before applies.
 func TestEraOfConversationAppliesToRequests(t *testing.T) {
 	const (
 		initialize = `> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`

@@ -161,7 +161,7 @@ func naiveText(t *testing.T, all []*naive) string {
 			kinds[n.kind]++
 		}
 	}
-	// The least of those that at least p of 100 did not exceed.
+	// The least value that at least p of 100 values did not exceed.
 	percentile := func(p int) (best time.Duration) {
 		best = time.Hour
 		for _, candidate := range all {

@@ -139,7 +139,7 @@ func TestLinesThatAreReadQuicklyMakeTheSameRows(t *testing.T) {
 	}
 }
 
-// What crosses behind a command's ending is a row of its own.
+// Traffic after a command's end is a separate row.
 func TestTrafficAfterEndHasOwnRow(t *testing.T) {
 	c, err := Open(written(t, `{"end":{"exit":7,"kind":"transport","method":"tools/call"}}`,
 		`> {"jsonrpc":"2.0","id":1,"method":"ping"}`, `< {"jsonrpc":"2.0","id":1,"result":{}}`))

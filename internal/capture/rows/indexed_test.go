@@ -123,7 +123,7 @@ func samples(t *testing.T) map[string][]byte {
 	return all
 }
 
-// heldAndEdited is a run in which a user held a request, and edited it.
+// heldAndEdited returns a run where a user held a request and edited it.
 func heldAndEdited() []byte {
 	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	lines := capture.AppendHead(nil, capture.Head{By: capture.ByTap, Started: at})
@@ -165,15 +165,15 @@ func opened(t *testing.T, path, dir string, fromIndex bool) *Capture {
 
 var longAgo = time.Now().Add(-time.Hour)
 
-// smallPages makes pages of few rows, of which few stay unpacked.
+// smallPages makes pages of few rows, and few pages stay unpacked.
 func smallPages(t *testing.T, rows, unpacked int) {
 	wasRows, wasUnpacked := pageRows, maxUnpackedPages
 	t.Cleanup(func() { pageRows, maxUnpackedPages = wasRows, wasUnpacked })
 	pageRows, maxUnpackedPages = rows, unpacked
 }
 
-// Rows that were packed while the file was read, and unpacked for a later frame of theirs, are
-// those that never were.
+// Rows that were packed while the file was read, and unpacked for their later frame, equal rows
+// that were never packed.
 func TestPackedRowsAreTheSame(t *testing.T) {
 	for name, lines := range samples(t) {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
@@ -210,7 +210,7 @@ func TestPackedRowsAreTheSame(t *testing.T) {
 	}
 }
 
-// The rows of an index are those of the file, and so is all that is read with them.
+// The rows of an index equal the rows of the file, with all that is read through them.
 func TestIndexHasTheSameRows(t *testing.T) {
 	smallPages(t, 4, 1)
 	for name, lines := range samples(t) {
@@ -260,8 +260,8 @@ func TestIndexHasAllMembersOfRow(t *testing.T) {
 	}
 }
 
-// A file that goes on behind its index gives the rows of the whole, whether a new run
-// follows or one that the index took for ended.
+// A file that continues after its index gives the rows of the whole file, whether a new run follows
+// or a run that the index took for ended.
 func TestFileThatGrowsAfterItsIndex(t *testing.T) {
 	smallPages(t, 4, 1)
 	for name, lines := range samples(t) {
@@ -296,7 +296,7 @@ func TestFileThatGrowsAfterItsIndex(t *testing.T) {
 	}
 }
 
-// An index of another file, or one that is damaged anywhere, is as good as none.
+// An index of another file, or an index that is damaged anywhere, is ignored.
 func TestDamagedIndexesAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	path, index := filepath.Join(dir, "000001.jsonl"), filepath.Join(dir, "000001.idx")
@@ -391,7 +391,7 @@ func TestIndexAndSecrets(t *testing.T) {
 	}
 }
 
-// Read in steps, a capture has the rows that it has at once, and tells of each.
+// Read in steps, a capture has the same rows as read at once, and reports each.
 func TestReadingInStepsGivesSameRows(t *testing.T) {
 	for name, lines := range samples(t) {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
@@ -471,7 +471,7 @@ func TestIndexesAreBounded(t *testing.T) {
 	opened(t, last, dir, true)
 }
 
-// The index of a run goes with the run, and one of none goes too.
+// The index of a run is deleted with the run, and so is an index without a run.
 func TestPruneRemovesIndexes(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	for n := 1; n <= 2; n++ {
@@ -551,8 +551,8 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// Runs that ended are finished, so that a file of many runs takes little memory, and a line of
-// one of them that comes late after all counts as it did before.
+// Runs that ended are finished, so that a file of many runs takes little memory, and a late line of
+// such a run counts as before.
 func TestLateLineOfAFinishedRun(t *testing.T) {
 	var lines []byte
 	run := func(name string, calls int) (late []byte) {

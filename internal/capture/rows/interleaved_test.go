@@ -23,7 +23,7 @@ type world struct {
 	streams int
 }
 
-// A speaker is one conversation; on is the stream of a GET, 0 where there is none.
+// A speaker is one conversation; on is the stream of a GET, or 0.
 type speaker struct {
 	*world
 	conn, on       int
@@ -67,8 +67,8 @@ func (s *speaker) says(stream int, format string, args ...any) {
 	s.cross(f)
 }
 
-// sends is a message of the client's; answered is the status of its own POST, 0 where
-// that is left open.
+// sends sends a message of the client; answered is the status of its POST, or 0 if that is left
+// open.
 func (s *speaker) sends(answered int, format string, args ...any) (stream int) {
 	if s.way != "pipe" {
 		s.streams++
@@ -106,7 +106,7 @@ func (s *speaker) begin() {
 	}
 }
 
-// own is the stream on which the server speaks of its own accord; ok where it has one.
+// own returns the stream where the server speaks unasked, and whether it has such a stream.
 func (s *speaker) own() (stream int, ok bool) { return s.on, s.on > 0 || s.way == "pipe" }
 
 // step lets one thing happen.

@@ -93,8 +93,8 @@ func refreshBounded(t *testing.T, c *Capture) {
 	}
 }
 
-// A capture that grows by an overlong line tells of it once, when it is whole, and the rows
-// behind it read their own frames.
+// A capture that grows by an overlong line reports it once, when it is complete, and the rows after
+// it read their own frames.
 func TestCaptureSkipsOverlongLines(t *testing.T) {
 	long := longLine(2 * mostInTest)
 	c := &Capture{Path: filepath.Join(t.TempDir(), "capture"), endSpans: map[int]span{}, makersByMark: map[string]*rowMaker{}}
@@ -189,8 +189,8 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// What is given out of a long line takes no memory beyond that of the line once more, and
-// is what a short one would be.
+// Output from a long line takes only the memory of the line once more, and equals the output from a
+// short line.
 func TestLongLinesAreGivenOutInPieces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long: scripts/check.sh runs it without -short")

@@ -216,7 +216,7 @@ func TestRingIsBounded(t *testing.T) {
 	}
 }
 
-// A run that is written behind one that was killed is read.
+// A run that is written after a killed run is read.
 func TestRunAfterTornLineIsRead(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "own.jsonl")
 	for range 2 {

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A reference says of each message to which row it belongs, by ids and streams alone:
-// nothing of the fold is used, nor when anything crossed. It serves one conversation.
+// A reference assigns each message to its row, by ids and streams alone: it uses neither the code
+// under test nor times. It serves one conversation.
 type reference struct {
 	// The rows by what names them: what the client asked by its id, its stream, its token
 	// and the state of a round, what the server asked by its id and token.
@@ -71,7 +71,8 @@ type plainMessage struct {
 	Error json.RawMessage
 }
 
-// row names the row of a frame, "" where it is not a message; with what it may belong to.
+// row returns the name of the row of a frame, or "" if it is not a message, and the row that it may
+// belong to.
 func (r *reference) row(f wire.Frame) (row, guess string) {
 	if f.SSE != nil && f.SSE.Event == "endpoint" {
 		r.sse = f.Stream
@@ -215,8 +216,7 @@ func (r *reference) only() string {
 	return ""
 }
 
-// assertRows holds the rows of frames against the reference, and gives the file in which
-// they stand.
+// assertRows compares the rows of frames with the reference, and returns the file with the frames.
 func assertRows(t *testing.T, frames []wire.Frame) (path string) {
 	t.Helper()
 	b, at := capture.AppendHead(nil, capture.Head{Started: noon, Target: "t", By: capture.ByProxy}), map[int64]wire.Frame{}

@@ -21,9 +21,9 @@ func pings(name string, count int) []byte {
 	return lines
 }
 
-// A file that is not the one that was read any more is not read on, and no row of it has the bytes of another one:
-// neither one in its place nor what was written over it, whatever it has of bytes. One that only grew, was copied or
-// was compressed is the same.
+// A replaced file is not read further, and no row of it has the bytes of another row: neither of a
+// row in its place nor of data written over it. A file that only grew, was copied or was compressed
+// is the same file.
 func TestReplacedFileIsNotReadOn(t *testing.T) {
 	moved := func(lines []byte) func(t *testing.T, path string) {
 		return func(t *testing.T, path string) {

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// busy records a conversation of n pings in which one call is under way from the
-// beginning to the end, with a notification beside each ping.
+// busy records a conversation of n pings; one call runs from the beginning to the end, with a
+// notification beside each ping.
 func busy(t *testing.T, n int, turn capture.Rotation) {
 	t.Helper()
 	r := capture.NewRecorder(capture.Recording{
@@ -113,7 +113,7 @@ func TestRotatedRecordingIsBounded(t *testing.T) {
 	}
 }
 
-// Where the next file cannot be made the recording goes on in the one that it has.
+// If the next file cannot be created, the recording continues in its present file.
 func TestRecordingContinuesIfRotationFails(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	made := 0
@@ -138,8 +138,8 @@ func TestRecordingContinuesIfRotationFails(t *testing.T) {
 	}
 }
 
-// What opened a stream of HTTP+SSE, and what was cancelled, is known in the next part:
-// answers that come on the stream are those of their requests, and a late one is no orphan.
+// The streams of HTTP+SSE that were opened, and cancellations, are known in the next part:
+// responses on the stream belong to their requests, and a late response has its request.
 func TestRotationKeepsStreamsAndCancellations(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	r := capture.NewRecorder(capture.Recording{

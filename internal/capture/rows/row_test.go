@@ -18,8 +18,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A script of frames: ">" was sent, "<" was received; a number behind it is the
-// stream. What follows is a message, or a word that says what else crossed.
+// A script of frames: ">" was sent, "<" was received; a number after it is the stream. Then follows
+// a message, or a word for other traffic.
 func written(t *testing.T, lines ...string) string {
 	t.Helper()
 	b := capture.AppendHead(nil, capture.Head{Started: noon, Target: "t", Run: 42, By: capture.ByCommand})
@@ -111,8 +111,7 @@ func rowText(r *Row) string {
 	return mark + strings.TrimSpace(fmt.Sprintf("%s %s %s %s %d %v %d %s", r.Number(), r.Method, r.Name, r.Channel, r.Exit, r.Duration, r.Status, strings.TrimSpace(r.Notes.String()+" "+r.Revision))) + cancel
 }
 
-// Bytes are those of messages that were sent, whatever failed afterwards, and never so many
-// that they cannot be counted.
+// Bytes are counted for messages that were sent, whatever failed afterwards, and never overflow.
 func TestRowsCountBytes(t *testing.T) {
 	const refused = "closed cut dial tcp: connection refused"
 	for name, c := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The finding of a line that is too long to be read follows those of the lines before, and those of
-// the lines behind it follow; the rows of both are there.
+// The finding of a line that is too long to be read comes after the findings of the lines before it
+// and before the findings of the lines after it; the rows of both are there.
 func TestALineThatIsSkippedIsFoundInItsPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	put(t, path, slices.Concat(capture.AppendHead(nil, capture.Head{Started: noon}), asks(1), []byte("damaged\n"), longLine(mostInTest+1), []byte("damaged\n"), asks(2)))

@@ -31,8 +31,8 @@ import (
 
 var distil = flag.Bool("distil", false, "write testdata/sessions anew from the recorded sessions")
 
-// sessionsArchive finds the recorded sessions of other clients, which not every machine
-// has: beside the repository or above that. "" where there are none.
+// sessionsArchive finds the recorded sessions of other clients, which not every machine has: beside
+// the repository or above that. It returns "" without such an archive.
 func sessionsArchive(t *testing.T) string {
 	dir, err := os.Getwd()
 	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
@@ -94,8 +94,8 @@ type burst struct {
 	Bytes        int
 }
 
-// bursts gives the bytes of one direction of a connection as they came, and notes with
-// which burst those that were read last did.
+// bursts returns the bytes of one direction of a connection as they were received, and notes the
+// burst of the bytes that were read last.
 type bursts struct {
 	rest []byte
 	next []int // the index of each burst
@@ -113,7 +113,7 @@ func (b *bursts) Read(to []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n := copy(to, b.rest)
-	if b.left > 0 { // what no burst tells of came with the last
+	if b.left > 0 { // bytes outside of all bursts came with the last
 		n = min(n, b.left)
 		b.left -= n
 	}
@@ -129,7 +129,7 @@ type sessionPiece struct {
 	conn, n int
 }
 
-// framesOf are the frames of a session in the order in which they crossed.
+// framesOf returns the frames of a session in the order they were sent in.
 func framesOf(t *testing.T, s session) (frames []wire.Frame) {
 	t.Helper()
 	var all []burst

@@ -160,7 +160,7 @@ func TestInterleavedRunsInAnySpelling(t *testing.T) {
 	}
 }
 
-// A line without the head of its run belongs to none.
+// A line without the head of its run belongs to no run.
 func TestLineOfAnUnknownRun(t *testing.T) {
 	path := record(t, "probe")
 	lines, _ := os.ReadFile(path)

@@ -11,7 +11,7 @@ import (
 
 func value(v, low, high float64) bench.Value { return bench.Value{Value: v, Low: &low, High: &high} }
 
-// document is a result in which everything occurs.
+// document returns a result with everything that can occur.
 func document() *bench.Document {
 	service := &bench.Latency{
 		Calls: 2990, Quantiles: map[string]bench.Value{

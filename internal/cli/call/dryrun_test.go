@@ -66,7 +66,7 @@ type dryRun struct {
 	*clitest.Home
 }
 
-// newDryRun opens a session of a revision, "" for the newest.
+// newDryRun opens a session of a revision; "" means the newest.
 func newDryRun(t *testing.T, revision string) *dryRun {
 	t.Helper()
 	d := &dryRun{Home: clitest.NewHome(t)}
@@ -103,7 +103,7 @@ func TestDryRunIsWhatIsSent(t *testing.T) {
 			Headers map[string]string `json:"headers"`
 			Message json.RawMessage   `json:"message"`
 		}
-		l.mcpc("list", "-H", "X-Own: 1") // other header fields have a cache of their own
+		l.mcpc("list", "-H", "X-Own: 1") // other header fields have a separate cache
 		before := l.count()
 		if err := json.Unmarshal([]byte(l.call("--dry-run", "--json")), &shown); err != nil {
 			t.Fatal(err)

@@ -203,7 +203,7 @@ func TestEndOfSessionIsNotAwaited(t *testing.T) {
 	}
 }
 
-// A caller runs mcpc with a state of its own.
+// A caller runs mcpc with a separate state.
 type caller struct {
 	t     *testing.T
 	state string

@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/render/verdict"
 )
 
-// policyOf reads files in which a rules file and a baseline have these contents, on 2026-03-31.
+// policyOf reads a rules file and a baseline with these contents, on 2026-03-31.
 func policyOf(t *testing.T, rules, baseline string, only ...string) *policy {
 	t.Helper()
 	dir := t.TempDir()

@@ -21,9 +21,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An override answers the requests whose text has all of some words, and none of others:
-// the method, the path, a line for each header field, and the body. In the body of the answer, $ID is
-// the id of the request and $BASE the origin of the server; an event stream is not needed for it.
+// An override answers the requests whose text has all words of one list, and no word of another:
+// the method, the path, a line for each header field, and the body. In the body of the answer, $ID
+// is the id of the request and $BASE the origin of the server; an event stream is not needed for
+// it.
 type override struct {
 	when, unless []string
 	after        int // how often something else comes first
@@ -124,8 +125,8 @@ const (
 	serverAt   = "/.well-known/oauth-authorization-server"
 )
 
-// oldTaskServer is one of 2025-11-25 with a tool that runs as a task, which has ended; then come
-// the answers to its cancellation.
+// oldTaskServer is a server of 2025-11-25 with a tool that runs as a task, which has ended; then
+// come the responses to its cancellation.
 func oldTaskServer(cancelled override) []override {
 	return []override{
 		cancelled, reply(oldTasks, `"initialize"`, "2025-11-25"), reply(taskTool, `"tools/list"`),

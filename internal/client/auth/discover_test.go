@@ -90,8 +90,7 @@ func TestBearerChallengeIsChosen(t *testing.T) {
 	}
 }
 
-// AUTH 3.1 (RFC 9728, section 3): where the metadata is looked for, and in which
-// order.
+// AUTH 3.1 (RFC 9728, section 3): where the metadata is searched for, and in what order.
 //
 // rules 192, 193
 // authorization 12, 14, 15, 16, 17
@@ -174,7 +173,8 @@ func TestWhatResourceMetadataMustSay(t *testing.T) {
 	}
 }
 
-// A member of another type is named with its type, and used if it is readable; strict flows use none.
+// A member of another type is named with its type, and used if it is readable; strict flows do not
+// use it.
 func TestMetadataOfOtherTypes(t *testing.T) {
 	resource := func(members string) string { return `{"resource":"BASE/mcp",` + members + `}` }
 	server := func(members string) string { return strings.Replace(usualServer, "{", "{"+members+",", 1) }
@@ -219,7 +219,7 @@ func TestMetadataOfOtherTypes(t *testing.T) {
 	}
 }
 
-// An issuer that the user names, now or at the last login, is used if the metadata name none.
+// An issuer that the user names, now or at the last login, is used if the metadata names no issuer.
 func TestNamedIssuerForMetadataWithoutOne(t *testing.T) {
 	for _, members := range []string{"", `,"authorization_servers":null`, `,"authorization_servers":[]`, `,"authorization_servers":7`} {
 		w, store := newWorld(t), newStore()
@@ -362,8 +362,8 @@ func TestPKCEIsForCodesOnly(t *testing.T) {
 	wantRule(t, err, "")
 }
 
-// AUTH 3.1: of several authorization servers the one comes first to which mcpc is
-// known, then the first that is of use.
+// AUTH 3.1: among several authorization servers, a server that mcpc is known to comes first, then
+// the first that can be used.
 //
 // authorization 20
 func TestWhichAuthorizationServer(t *testing.T) {
@@ -456,7 +456,7 @@ func TestIssuerOfTheUserWithoutResourceMetadata(t *testing.T) {
 	}
 }
 
-// AUTH 3.8: to which URLs a token may go.
+// AUTH 3.8: the URLs that a token may be sent to.
 //
 // rules 206
 func TestTokenCoversURLsOfItsResource(t *testing.T) {

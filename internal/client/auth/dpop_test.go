@@ -51,7 +51,7 @@ func proven(t *testing.T, h http.Header) (p proof) {
 	return p
 }
 
-// binding makes a world's authorization server one that binds tokens to keys.
+// binding makes a world's authorization server bind tokens to keys.
 func binding(t *testing.T) *world {
 	w := newWorld(t)
 	w.documents[serverAt] = strings.Replace(usualServer, "{", `{"dpop_signing_alg_values_supported":["ES512","ES256"],`, 1)

@@ -19,8 +19,8 @@ func secretFile(t *testing.T, text string) string {
 	return name
 }
 
-// AUTH 11: a program of which its platform says who it is. The file is read anew for
-// the next token, and what is refused is not tried again or otherwise.
+// AUTH 11: a program whose platform identifies it. The file is read again for the next token, and a
+// refused assertion is not tried again or in a different way.
 //
 // authorization 88
 func TestJWTBearer(t *testing.T) {

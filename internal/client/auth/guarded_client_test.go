@@ -48,7 +48,7 @@ func TestSafeURL(t *testing.T) {
 	}
 }
 
-// S07: in what network an address is, in all the ways in which it may be written.
+// S07: the network that an address belongs to, in all spellings of the address.
 //
 // rules 227
 // authorization 64

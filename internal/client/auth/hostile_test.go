@@ -54,8 +54,8 @@ func TestUnusableRegistrationIsNotKept(t *testing.T) {
 	}
 }
 
-// A client that was given is its issuer's. Where the same server names another one,
-// neither its id nor its secret goes there unless the user says so.
+// A given client belongs to its issuer. If the same server names another issuer, neither the
+// client's id nor its secret is sent there unless the user allows it.
 func TestAGivenClientStaysAtItsIssuer(t *testing.T) {
 	w, other, store := newWorld(t), newWorld(t), newStore()
 	given := func(r *Request) { r.Client, r.ClientSecret = Client{ID: "given-id"}, "given-secret" }
@@ -76,7 +76,8 @@ func TestAGivenClientStaysAtItsIssuer(t *testing.T) {
 	}
 }
 
-// What a grant needs may be missing: another client took its place, or none was named.
+// The client that a grant needs may be missing: another client took its place, or no client was
+// named.
 func TestGrantsWithoutRequiredClientFail(t *testing.T) {
 	for _, g := range []Grant{IDJAG, JWTBearer} {
 		w := newWorld(t)

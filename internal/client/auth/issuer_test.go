@@ -16,7 +16,7 @@ func twoServers(t *testing.T) *world {
 	return w
 }
 
-// RFC 9728, section 7.6: it is the client that selects one of several.
+// RFC 9728, section 7.6: the client selects among several servers.
 //
 // authorization 20
 func TestClientSelectsAuthorizationServer(t *testing.T) {

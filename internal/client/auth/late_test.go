@@ -57,7 +57,7 @@ func TestDeviceCodeExpires(t *testing.T) {
 		want    string
 	}{
 		"the code's own time":  {"1", time.Minute, "it has expired"},
-		"the time of the user": {"60", 5 * time.Second, "the user's time"}, // in which the code is there
+		"the time of the user": {"60", 5 * time.Second, "the user's time"}, // when the code is ready
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -103,7 +103,7 @@ func TestFewerScopesThanAskedFor(t *testing.T) {
 	}
 }
 
-// AUTH 3.6 (RFC 9207): the table, with the ways in which an issuer may differ.
+// AUTH 3.6 (RFC 9207): the table, with the possible differences of an issuer.
 //
 // rules 211, 212, 213
 // authorization 36, 44, 45, 46
@@ -332,8 +332,8 @@ func TestTheAuthorizationServerChanges(t *testing.T) {
 	}
 }
 
-// What was registered for a login that failed is used by the next one, and makes no
-// choice between authorization servers. One that it is no good for is forgotten.
+// A client that was registered for a failed login is used by the next login, and does not influence
+// the choice between authorization servers. A client that a server no longer accepts is forgotten.
 func TestRegistrationOutlivesAFailedLogin(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	w.redirect = func(q url.Values) { q.Set("error", "access_denied") }
@@ -429,7 +429,7 @@ func TestRegistrationIsRejected(t *testing.T) {
 	}
 }
 
-// A registration that brings no client says what is missing, and whether it is worth trying again.
+// A registration without a client reports what is missing, and whether a new attempt is worthwhile.
 func TestRegistrationAnswers(t *testing.T) {
 	for _, c := range []struct {
 		status int
@@ -509,7 +509,7 @@ func TestClientAuthenticationMethods(t *testing.T) {
 	}
 }
 
-// A server that lists both methods may accept one of them: the other is tried once, and remembered.
+// A server that lists both methods may accept only one: the other is tried once, and remembered.
 func TestOtherMethodIsTriedOnce(t *testing.T) {
 	both := strings.TrimSuffix(usualServer, "}") + `,"token_endpoint_auth_methods_supported":["client_secret_basic","client_secret_post"]}`
 	for _, c := range []struct {
@@ -843,7 +843,7 @@ func TestInvalidKeysAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever is secret is told before it crosses, so that it can be hidden.
+// Every secret is learned before it is sent or received, so that it can be hidden.
 //
 // authorization 61
 func TestSecretsAreLearnt(t *testing.T) {

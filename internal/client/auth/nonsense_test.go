@@ -36,7 +36,8 @@ func TestEndpointsThatBringTheRequestsParameters(t *testing.T) {
 	}
 }
 
-// The client's own resource and scope replace those that an endpoint brings; without the client's own these stay.
+// The client's resource and scope replace the values in an endpoint's URL; if the client has no
+// values, the URL's remain.
 func TestClientResourceReplacesThatOfEndpoint(t *testing.T) {
 	yes := true
 	for _, c := range []struct {
@@ -65,7 +66,7 @@ func TestClientResourceReplacesThatOfEndpoint(t *testing.T) {
 	}
 }
 
-// A server may send any number, or none, as a time.
+// A server may send any number as a time, or no number.
 func TestTimesThatMakeNoSense(t *testing.T) {
 	for expires, want := range map[string]time.Duration{
 		"3600": time.Hour, `"3600"`: time.Hour, "36e2": time.Hour, "3600.5": time.Hour, "0": 0, "-5": 0, "-5e18": 0,
@@ -98,8 +99,8 @@ func TestTimesThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// A token goes into a header field: what could end it there is no token, and none is
-// kept that cannot be sent.
+// A token is sent in a header field: a value that could end the field is not a token, and no token
+// is stored that cannot be sent.
 func TestInvalidTokensAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		access, refresh string
@@ -139,7 +140,7 @@ func TestInvalidTokensAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever a server says of time, a login with a code ends with an error or a token.
+// Whatever times a server sends, a login with a code ends with an error or a token.
 func TestDeviceTimesThatMakeNoSense(t *testing.T) {
 	answer := `{"device_code":"d","user_code":"ABCD","verification_uri":"BASE/verify","expires_in":EXPIRES,"interval":INTERVAL}`
 	for _, c := range []struct {
@@ -170,7 +171,7 @@ func TestDeviceTimesThatMakeNoSense(t *testing.T) {
 			req := w.request()
 			req.Grant = DeviceCode
 			req.ShowCode = func(context.Context, string, string) {
-				if c.want != "" { // five seconds, for which the test does not wait
+				if c.want != "" { // five seconds; the test does not wait for them
 					stop(usage.Late("it is late"))
 				}
 			}

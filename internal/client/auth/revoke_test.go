@@ -12,8 +12,8 @@ import (
 // withRevocation is a server that wants to know of tokens that are over.
 var withRevocation = strings.Replace(usualServer, "{", `{"revocation_endpoint":"BASE/revoke",`, 1)
 
-// RFC 7009: both tokens are named, as the client that they were issued to, and in the
-// one way in which it proves itself elsewhere.
+// RFC 7009: both tokens are named, by the client that they were issued to, and with the method that
+// this client authenticates with elsewhere.
 //
 // authorization 90
 func TestRevoke(t *testing.T) {

@@ -78,8 +78,8 @@ func TestLastNamedClientCounts(t *testing.T) {
 	}
 }
 
-// A server that declares no PKCE is used if the user trusts it, for that server and issuer only; PKCE is sent all the
-// same. One that declares another method is not used.
+// A server that declares no PKCE is used if the user trusts it, for that server and issuer only;
+// PKCE is sent nevertheless. A server that declares another method is not used.
 func TestPKCEIsAssumed(t *testing.T) {
 	yes, no := true, false
 	w, store := newWorld(t), newStore()
@@ -113,8 +113,8 @@ func TestPKCEIsAssumed(t *testing.T) {
 	}
 }
 
-// A server that rejects the resource parameter gets none, with any grant, at refreshes and at the next login. Its
-// error leads to the flag, unless that was given.
+// A server that rejects the resource parameter does not get it, with any grant, at refreshes and at
+// the next login. The hint of its error is the flag, unless that was given.
 func TestResourceIsOmitted(t *testing.T) {
 	yes := true
 	w, store := newWorld(t), newStore()
@@ -196,7 +196,8 @@ func TestAuthorizeParameters(t *testing.T) {
 	}
 }
 
-// The redirect URI may be another one on this machine, with any port or none in it, and is remembered.
+// The redirect URI may be a different URI on this machine, with or without a port, and is
+// remembered.
 func TestRedirectURIs(t *testing.T) {
 	for given, want := range map[string]string{
 		"http://localhost/callback":       "http://localhost:PORT/callback",

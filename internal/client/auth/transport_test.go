@@ -18,7 +18,7 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// A protected server takes some tokens and refuses the others as it is told.
+// A protected server accepts some tokens and refuses the others as the test sets it.
 type protected struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -93,8 +93,7 @@ func send(t *testing.T, g *Transport, method, to string, fields ...string) int {
 	return resp.StatusCode
 }
 
-// AUTH 3.8: the token is sent with every request to its server, and with none to another
-// one.
+// AUTH 3.8: the token is sent with every request to its server, and never to another server.
 //
 // rules 216, 217
 // authorization 55, 56, 57
@@ -218,8 +217,8 @@ func TestTokensOfTheUsersOwn(t *testing.T) {
 	}
 }
 
-// AUTH 6: a token that is about to end is renewed before, one that is refused
-// after; the request for it, and what stays of the old one.
+// AUTH 6: a token that is about to expire is renewed before a request, a refused token after it;
+// the request for the new token, and the parts of the old token that remain.
 //
 // rules 205
 // authorization 2, 66, 67, 68
@@ -258,7 +257,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// tokensOf leaves out the requests for metadata, which carry none.
+// tokensOf leaves out the requests for metadata, which carry no token.
 func tokensOf(got []string) (sent []string) {
 	for _, token := range got {
 		if token != "" {
@@ -408,7 +407,7 @@ func TestConcurrentRenewalsUseRefreshTokenOnce(t *testing.T) {
 	}
 }
 
-// Accounts are apart.
+// Accounts are separate.
 //
 // authorization 58
 func TestAccountsHaveSeparateTokens(t *testing.T) {
@@ -481,7 +480,7 @@ func TestKeyring(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	// Not the end, some bits of which mean nothing.
+	// Not at the end, where some bits have no meaning.
 	at := len(token.Access) - 6
 	other := map[bool]string{true: "B", false: "A"}[token.Access[at] == 'A']
 	tampered := token.Access[:at] + Secret(other) + token.Access[at+1:]

@@ -37,7 +37,8 @@ type world struct {
 	// revoke answers requests to revoke a token.
 	revoke func(form url.Values) (int, string)
 
-	// nonce is what proofs for the nth token request have to hold; nil wants none.
+	// nonce returns the nonce that the proof of the nth token request must have; nil requires no
+	// nonce.
 	nonce func(n int) string
 
 	hits  []string

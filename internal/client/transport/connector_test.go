@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A gate adds a field to each request, and sends one that was refused again.
+// A gate adds a field to each request, and sends a refused request again.
 type gate struct {
 	base http.RoundTripper
 	// before runs before the second attempt.
@@ -41,8 +41,8 @@ func (c *clock) Hold() { c.held++ }
 
 func (c *clock) Release() { c.held-- }
 
-// ConnectorOptions.Through may send a request again. Both attempts are recorded as they
-// crossed, each on a stream of its own, and the clock stands still until release is called.
+// ConnectorOptions.Through may send a request again. Both attempts are recorded as they were sent,
+// each on a separate stream, and the clock stops until release is called.
 func TestThroughRecordsBothAttempts(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)

@@ -29,7 +29,7 @@ func TestResolveEndpoint(t *testing.T) {
 	}
 }
 
-// A path before the stream's that the endpoint event leaves out may be one that a proxy strips.
+// A path before the stream's that the endpoint event leaves out may have been stripped by a proxy.
 func TestLostPathPrefixIsFound(t *testing.T) {
 	for _, c := range []struct{ stream, endpoint, want string }{
 		{"http://a/gw/sse", "http://a/messages?sessionId=1", "/gw"},

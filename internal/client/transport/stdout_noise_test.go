@@ -17,7 +17,7 @@ func TestMessagesOverSeveralLinesAreGathered(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		lines []string
-		// want is the mended text of what was put together, "" where nothing was.
+		// want is the repaired text of the joined lines, or "" if nothing was joined.
 		want string
 	}{
 		{"indented", []string{`{`, `  "a": [`, `    1`, `  ]`, `}`}, "{\n  \"a\": [\n    1\n  ]\n}"},
@@ -126,7 +126,7 @@ func TestFramedMessages(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		writes []string
-		want   string // of the fault, "" for a response
+		want   string // of the fault, or "" if there is a response
 	}{
 		{"at once", []string{header(message) + "\r\n" + message}, isFramed},
 		{"header first", []string{header(message) + "\r\n", message}, isFramed},

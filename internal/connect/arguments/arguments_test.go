@@ -48,7 +48,7 @@ const tuple = `{"properties":{
 		{"type":["string","array"]},{"type":["integer","array"]},{"type":"boolean"}],"items":{"type":"number"}},
 	"u":{"items":{"properties":{"v":{"prefixItems":[{"type":"string"}]}}}}}}`
 
-// union has alternatives that members tell apart: of the whole, of a member, of items.
+// union has alternatives that members distinguish: of the whole, of a member, of items.
 const union = `{"oneOf":[
 	{"properties":{"kind":{"const":"circle"},"r":{"type":"number"}}},
 	{"properties":{"kind":{"enum":["text","word"]},"r":{"type":"string"}}}],
@@ -126,7 +126,8 @@ func TestReadWords(t *testing.T) {
 	}
 }
 
-// A value that the schema has no room for is a finding that says what may stand there; leniently it is sent as a text.
+// A value that the schema does not allow is a finding with the allowed values; leniently it is sent
+// as a text.
 func TestReadFindings(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ words, where, says, lenient string }{

@@ -7,7 +7,8 @@ import (
 	"mcpc/internal/connect/arguments"
 )
 
-// Words of an object whose quotes a shell took away are its members; JSON, and what has no such members, is none.
+// Words of an object whose quotes a shell removed are its members; JSON, and words without such
+// members, are no such object.
 func TestObjectWithoutQuotesIsRead(t *testing.T) {
 	for _, c := range []struct{ words, want []string }{
 		{[]string{"{a:1,b:2}"}, []string{"a=1", "b=2"}}, // Windows PowerShell

@@ -61,7 +61,7 @@ func checkArguments(t *testing.T, raw []byte, got json.RawMessage, err error) {
 	}
 }
 
-// names counts the members of an object, also those that stand twice.
+// names counts the members of an object, repeated members too.
 func names(t *testing.T, raw []byte) (n int) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(raw))

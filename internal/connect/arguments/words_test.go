@@ -103,9 +103,8 @@ func TestArgumentsOfOddSchemas(t *testing.T) {
 	}
 }
 
-// FuzzWords checks that whatever is typed gives one JSON object whose members are
-// in the order in which they were typed, or an error that has a text; and a word
-// that is read is found again in the object, as the text that it is.
+// FuzzWords checks that any typed words give one JSON object with members in the typed order, or an
+// error with a text; and that a word that was read is in the object as that text.
 func FuzzWords(f *testing.F) {
 	for _, row := range samples.ArgumentRows {
 		f.Add(strings.Join(row.Words, "\x00"))

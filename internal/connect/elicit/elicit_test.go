@@ -50,7 +50,7 @@ func shown(a client.Answer) string {
 	return text
 }
 
-// Flags answer forms and pages: which one does, and with which content.
+// Flags answer forms and pages: the flag that does, and its content.
 func TestFlagsAnswerForms(t *testing.T) {
 	t.Parallel()
 	const notAnswered = "input_required: "
@@ -220,7 +220,7 @@ func TestFieldsApplyToEveryForm(t *testing.T) {
 	}
 }
 
-// The texts of --answer are read when the conversation begins; what is none is a usage error.
+// The texts of --answer are read when the conversation begins; an invalid text is a usage error.
 func TestNewRefusesAnswers(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "answer.json")

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A client is told why a server failed, without the secrets that the error repeats.
+// A client learns why a server failed, without the secrets that the error repeats.
 func TestFailuresShowNoSecret(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cret-s3cret-s3cret"
@@ -29,8 +29,8 @@ func TestFailuresShowNoSecret(t *testing.T) {
 	}
 }
 
-// A client and the user are told the first and the last lines of the stderr of a server that exited, without its
-// secrets.
+// A client and the user get the first and the last lines of the stderr of a server that exited,
+// without its secrets.
 func TestFailuresHaveTheMainLinesOfStderr(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cret-s3cret-s3cret"

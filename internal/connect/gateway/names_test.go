@@ -44,8 +44,8 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// FuzzNames: whatever servers and tools are called, each tool has a name of its own that models allow, the same in
-// each run, and its prefix is that of its server, whichever other servers are there.
+// FuzzNames: whatever servers and tools are called, each tool has a unique name that models allow,
+// the same in each run, and its prefix is its server's, whatever other servers there are.
 func FuzzNames(f *testing.F) {
 	f.Add("fs", "web", "read", "write", "a__read")
 	f.Add("a", "a_", "_b", "b", "")

@@ -84,7 +84,8 @@ func byNumber(a, b string) int {
 	return x - y
 }
 
-// What is told once is told when each call has returned, also one that did not tell it itself.
+// A message that is shown once is shown before each call has returned, even a call that did not
+// show it itself.
 func TestReportOnceBeforeEachCallReturns(t *testing.T) {
 	var told atomic.Int32
 	g := &Gateway{shown: map[string]bool{}, Options: Options{Tell: func(string, ...string) {

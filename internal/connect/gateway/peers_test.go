@@ -27,7 +27,8 @@ func TestCapabilitiesOfferedToServers(t *testing.T) {
 	}
 }
 
-// Requests that stand alone share peers by what their clients can do; one that is not in use makes room for another.
+// Stateless requests share peers by the capabilities of their clients; an unused peer makes room
+// for another.
 func TestStatelessRequestsSharePeersByCapabilities(t *testing.T) {
 	g := New(Options{Token: rand.Text, Members: []Member{{Name: "one"}}})
 	caller := func(n int) mcpserver.Caller {

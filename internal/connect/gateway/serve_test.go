@@ -87,7 +87,7 @@ type pipe struct {
 	id  int
 	// between are the messages that came before the last response.
 	between []*wire.Message
-	// asked answers a request of the server; nil answers none.
+	// asked answers a request of the server; nil answers no request.
 	asked func(m *wire.Message) json.RawMessage
 }
 
@@ -151,7 +151,7 @@ func answer(m *wire.Message) string {
 	return string(m.Result)
 }
 
-// names are those of the entries in a list.
+// names returns the names of the entries in a list.
 func names(m *wire.Message, list, member string) string {
 	items, _ := jsonraw.Array(jsonraw.First(m.Result, list))
 	var all []string
@@ -205,7 +205,7 @@ func TestToolsOfSeveralServers(t *testing.T) {
 	}
 }
 
-// --allow and --deny decide which tools are served; a pattern that fits none is reported.
+// --allow and --deny decide which tools are served; a pattern that matches no tool is reported.
 func TestAllowAndDeny(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

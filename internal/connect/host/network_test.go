@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/tests/connecttest"
 )
 
-// The flags of this run come before what the session has; a certificate and its key, a proxy and a socket belong
-// together.
+// The flags of this run take precedence over the session's; a certificate and its key, a proxy and
+// a socket are one setting.
 func TestNetworkFlagsPrecedeSession(t *testing.T) {
 	t.Parallel()
 	const server = "https://h.example/mcp"
@@ -171,7 +171,7 @@ func TestPinsAndProxies(t *testing.T) {
 	}
 }
 
-// Without a connection the way to a server is that of a session with it.
+// Without a connection, the network settings of a server come from a session with it.
 func TestRememberNetwork(t *testing.T) {
 	t.Parallel()
 	const server = "https://h.example/mcp"

@@ -54,7 +54,7 @@ func TestRecordingIsKeptAfterTrafficOrFailure(t *testing.T) {
 		off     func(*host.Env)
 		crosses bool
 		out     wire.Outcome
-		want    string // a part of the recording; "" is none
+		want    string // a part of the recording; "" means no part
 	}{
 		{"a good exchange", nil, true, wire.Outcome{}, `"method\":\"ping\"`},
 		{"a usage error", nil, false, wire.Outcome{Kind: wire.Usage, Text: "wrong"}, ""},
@@ -83,7 +83,7 @@ func TestRecordingIsKeptAfterTrafficOrFailure(t *testing.T) {
 	}
 }
 
-// A recording has no secret of the command line, and its head says what recorded it.
+// A recording has no secret of the command line, and its head names the recorder.
 func TestTheHeadOfARecording(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "")
@@ -193,7 +193,8 @@ func TestSuccessfulRecordingEndsWithAbout(t *testing.T) {
 	}
 }
 
-// A recording that cannot be written is one warning, and none if another failure was reported before.
+// A recording that cannot be written gives one warning, or no warning if another failure was
+// reported before.
 func TestARecordingThatFails(t *testing.T) {
 	t.Parallel()
 	for _, quiet := range []bool{false, true} {
@@ -306,7 +307,7 @@ func TestTheRingIsPruned(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "")
 	env.NoRecord = false
-	env.Now = time.Now // the age of a run is that of its file
+	env.Now = time.Now // the age of a run is the age of its file
 	old := time.Now().Add(-10_000 * time.Hour)
 	var numbers []int
 	for n := range 64 {

@@ -96,7 +96,7 @@ func TestConfigurationsAreReadOnce(t *testing.T) {
 	}
 }
 
-// What is no regular file is not read, and a list that is not there is none.
+// Only a regular file is read, and a missing list is an empty list.
 func TestReadOfAConfiguration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -355,7 +355,8 @@ func TestLearnValue(t *testing.T) {
 	}
 }
 
-// The value of an input comes of its variable, else of the person; it has to be one of its options.
+// The value of an input comes from its variable, else from the user; it has to be one of the
+// options.
 func TestInputValue(t *testing.T) {
 	t.Parallel()
 	key := target.ClientInput{ID: "key", Description: "the key", Secret: true}

@@ -192,7 +192,7 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// A line ends at its end, at that of the input, or is too long.
+// A line ends at its line end, at the end of the input, or is too long.
 func TestReadLine(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 64<<10)
@@ -213,7 +213,7 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-// The name of a variable is made of that of a flag or an input.
+// The name of a variable is made from the name of a flag or an input.
 func TestNamesOfVariables(t *testing.T) {
 	t.Parallel()
 	if got := host.EnvName("max-time"); got != "MCPC_MAX_TIME" {

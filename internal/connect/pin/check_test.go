@@ -343,8 +343,8 @@ func TestLargeDefinitions(t *testing.T) {
 	}
 }
 
-// A definition is remembered for each revision of the protocol. Without one of its own the last is compared, and what
-// only the revision changes is no change.
+// A definition is remembered for each revision of the protocol. Without a definition for its
+// revision, the last is compared, and a difference that only the revision causes is no change.
 func TestEachRevisionHasItsPin(t *testing.T) {
 	t.Parallel()
 	c, _ := dial(t, "2025-11-25")
@@ -367,8 +367,8 @@ func TestEachRevisionHasItsPin(t *testing.T) {
 	}
 }
 
-// The pins of a server are those of its place, its account and its header fields. The value of a field counts unless it
-// is secret.
+// The pins of a server depend on its place, its account and its header fields. The value of a field
+// counts unless it is secret.
 func TestPinsDependOnPlaceAccountAndHeaders(t *testing.T) {
 	t.Parallel()
 	c, _ := dial(t, "2025-11-25")
@@ -429,7 +429,7 @@ func TestAnEditedEntryIsTheSameServer(t *testing.T) {
 	}
 }
 
-// The names of a server are those by which its pins are dropped.
+// The pins of a server are dropped by its names.
 func TestPinsAreDroppedByName(t *testing.T) {
 	t.Parallel()
 	c, _ := dial(t, "2025-11-25")

@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A desk is a user with a state of his own, and a server that plays a script.
+// A desk is a user with a separate state, and a server that plays a script.
 type desk struct {
 	t      *testing.T
 	server *connecttest.Server
@@ -44,7 +44,7 @@ func (d *desk) dial() *connect.Conn {
 	return c
 }
 
-// call calls a tool over a connection of its own. change, which may be nil, changes the request.
+// call calls a tool over a new connection. change, which may be nil, changes the request.
 func (d *desk) call(name, words string, change func(*toolcall.Request)) wire.Outcome {
 	d.t.Helper()
 	c := d.dial()
@@ -198,7 +198,7 @@ func TestInvalidArgumentsAreNotSent(t *testing.T) {
 	}
 }
 
-// The hint of a refused call says what was perhaps meant.
+// The hint of a refused call names what was perhaps meant.
 func TestHintsOfRefusedCalls(t *testing.T) {
 	t.Parallel()
 	const tools = both + `tool none {"type":"object","additionalProperties":false}` + "\n" +

@@ -127,7 +127,7 @@ const changedTool = `"inputSchema":{"type":"object","properties":{"a":{"type":"i
 // oneTool is a list with a tool that may not be remembered, for the first time only.
 const oneTool = "on tools/list #1\n    result {\"tools\":[{\"name\":\"x\"," + plain + "}],\"ttlMs\":0}\n"
 
-// A tool that is no longer what was approved is not called unless the user says so.
+// A tool that is no longer what was approved is not called unless the user allows it.
 func TestAChangedTool(t *testing.T) {
 	t.Parallel()
 	const asked = "x of URL changed since it was approved. Approve it as it is now, and call it with {}?"

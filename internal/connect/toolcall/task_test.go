@@ -100,7 +100,7 @@ func TestCallsThatBecomeTasks(t *testing.T) {
 	}
 }
 
-// tasks are those that are remembered.
+// tasks returns the remembered tasks.
 func (d *desk) tasks() []state.Task {
 	d.t.Helper()
 	_, st, err := d.env.LoadState()

@@ -51,7 +51,7 @@ func body(dir wire.Direction, format string, args ...any) wire.Frame {
 	return wire.Frame{Dir: dir, Raw: fmt.Appendf(nil, format, args...)}
 }
 
-// events are those of frames, as kind, method and revision.
+// events returns the events of frames, as kind, method and revision.
 func events(frames ...wire.Frame) (all []string) {
 	c := New(func(e *Event) {
 		if e.Kind != OnFrame && e.Kind != OnMessage && e.Kind != OnDone && e.Kind != OnSent {

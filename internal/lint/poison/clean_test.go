@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// What is clean has no mark, and a text without a stem is one that has none in it. Each
-// text is a description as it is, in capital letters, with other white space, and escaped.
+// A clean text has no mark, and no text without a stem contains one. Each text is a description as
+// it is, in capital letters, with other white space, and escaped.
 func FuzzIsClean(f *testing.F) {
 	for _, file := range []string{"testdata/poisoned.txt", "testdata/clean.txt"} {
 		for _, line := range lines(f, file) {

@@ -125,8 +125,8 @@ func TestRequestsForSecrets(t *testing.T) {
 	}
 }
 
-// A server may say how its own tools work together. What it says about others is an order, if it can know them by their
-// names only.
+// A server may describe how its own tools are combined. A text about others is an order, if the
+// server can know them by their names only.
 func TestOrdersAboutTools(t *testing.T) {
 	for text, isOrder := range map[string]bool{
 		"You must call list_tables first. Never run it when read_query is used.": false,

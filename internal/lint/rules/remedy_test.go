@@ -2,7 +2,7 @@ package rules
 
 import "testing"
 
-// TestRemedy says what to write instead of what is not valid.
+// TestRemedy checks the text about what to write instead of an invalid value.
 func TestRemedy(t *testing.T) {
 	for _, c := range []struct{ schema, at, want string }{
 		{`{"type":"bool"}`, "/type", `"type":"boolean"`},

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// A name of a megabyte may be that of each row.
+// Each row may have a name of a megabyte.
 func TestLongNamesAreCutInRows(t *testing.T) {
 	long := strings.Repeat("é", 200_000)
 	lines := []string{

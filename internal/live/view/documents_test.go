@@ -169,8 +169,8 @@ func TestBarsBesideAnOpenExchange(t *testing.T) {
 	}
 }
 
-// An exchange that waits for the user, was cancelled or is open did not fail; of several that one bar stands for the one
-// that failed gives the outcome.
+// An exchange that waits for the user, was cancelled or is open did not fail; if one bar represents
+// several, a failed exchange gives the outcome.
 func TestBarsThatFailed(t *testing.T) {
 	asks := `{"resultType":"input_required","requestState":"s","inputRequests":{"a":{"method":"roots/list"}}}`
 	cancelled := `
@@ -211,7 +211,7 @@ func TestBarsThatFailed(t *testing.T) {
 	}
 }
 
-// Each request that stands alone has a connection of its own.
+// Each stateless request has a separate connection.
 func TestRequestsThatStandAloneAreOneConversation(t *testing.T) {
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"NAME","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 	ask := func(conn, ms, id, client string) string {
@@ -271,8 +271,8 @@ func TestFileHasNoOpenRows(t *testing.T) {
 	}
 }
 
-// A stream that lost the answer is listed, also where no event came on it and it was not cut; a
-// request that reached no server had none.
+// A stream that lost the response is listed, even if it had no event and was not cut; a request
+// that reached no server had no stream.
 func TestAStreamThatLostTheAnswerIsListed(t *testing.T) {
 	v := views(t, made(t, `
 0 > 3 POST

@@ -12,11 +12,11 @@ import (
 )
 
 // made writes a capture of short lines: "MS > BODY" is a message of the client over a pipe, "MS <
-// BODY" one of the server, "MS ! TEXT" a line on stderr. "MS > 2 BODY" is a message on stream 2,
-// "MS > 2 POST", "DELETE" or "GET ID" the head of a request, "MS < 2 200 TYPE" that of an answer, "MS < 2 #ID
-// BODY" an event, and "MS < 2 cut TEXT" or "end" the end of a stream, and "MS
-// > held ID HOW MILLISECONDS BODY" says that a request was held, with "<" the response. "@N" before all is a
-// connection, "end" alone the end of the recording.
+// BODY" a message of the server, "MS ! TEXT" a line on stderr. "MS > 2 BODY" is a message on stream
+// 2, "MS > 2 POST", "DELETE" or "GET ID" the head of a request, "MS < 2 200 TYPE" the head of a
+// response, "MS < 2 #ID BODY" an event, and "MS < 2 cut TEXT" or "end" the end of a stream, and "MS
+// > held ID HOW MILLISECONDS BODY" means that a request was held, with "<" the response. "@N"
+// before all is a connection, "end" alone the end of the recording.
 func made(t testing.TB, text string) string {
 	t.Helper()
 	began := now.Add(-time.Hour)

@@ -208,8 +208,8 @@ func TestCompareWhatOnlyOneHas(t *testing.T) {
 	}
 }
 
-// A filter that finds calls selects the tools that were called; another one selects servers, and one that finds nothing
-// selects no tool.
+// A filter that finds calls selects the tools that were called; another filter selects servers, and
+// a filter that finds nothing selects no tool.
 func TestFilterOfTools(t *testing.T) {
 	path := made(t, opened(1, "claude")+page(1, 2, 5, "", "", tool("a", anyObject)+","+tool("b", anyObject)+","+tool("c", anyObject))+
 		called(1, 3, 10, 5, "a", "{}", okResult)+called(1, 4, 20, 5, "b", "{}", badResult))

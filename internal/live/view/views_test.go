@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // now is the clock of the tests.
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// open is a store over a capture, all of which was read.
+// open returns a store over a capture that was read completely.
 func open(t testing.TB, path string) *live.Store {
 	t.Helper()
 	s, err := live.New(live.Options{Path: path, Open: rows.Open, Now: func() time.Time { return now }})

@@ -8,7 +8,8 @@ import (
 	"mcpc/internal/redact"
 )
 
-// raws are JSON values with SECRET in the place of a placeholder and WORD in that of what was sent.
+// raws are JSON values with SECRET in place of a placeholder and WORD in place of the value that
+// was sent.
 func raws(texts ...string) (all []json.RawMessage) {
 	for _, text := range texts {
 		text = strings.ReplaceAll(text, "SECRET", redact.Redacted("inventory"))
@@ -53,7 +54,7 @@ func TestAlignLeavesDifferences(t *testing.T) {
 	}
 }
 
-// Entries are found by their names, of which a part may be hidden, whatever their order.
+// Entries are found by their names in any order; a part of a name may be hidden.
 func TestListsAreAlignedByName(t *testing.T) {
 	was := raws(`{"name":"SECRET_query","x":"SECRET"}`, `{"name":"plain"}`, `{"name":"gone"}`)
 	is := raws(`{"name":"plain"}`, `{"name":"WORD_query","x":"WORD"}`, `{"name":"new"}`)

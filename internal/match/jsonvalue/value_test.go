@@ -64,7 +64,7 @@ func TestDistanceOfNumbers(t *testing.T) {
 	}
 }
 
-// The numbers are those of RFC 8785, appendix B, where a double has no more digits than shown.
+// The numbers come from RFC 8785, appendix B, where a double has no more digits than shown.
 func TestCanonical(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{ "b" : 1 , "a" : [ true , null , "x" ] }`:                                   `{"a":[true,null,"x"],"b":1}`,

@@ -49,9 +49,8 @@ func TestRunsGolden(t *testing.T) {
 	rendertest.Golden(t, "runs.txt", all.Bytes())
 }
 
-// junitShape is the schema that CI servers hold a report against (that of the Jenkins
-// plugin, and Ant's): what may stand in an element, and its attributes; those with a !
-// must be there.
+// junitShape is the schema that CI servers check a report with (the Jenkins plugin's and Ant's):
+// the elements and attributes that an element may have; attributes with a ! are required.
 var junitShape = map[string]struct{ inside, attrs []string }{
 	"":           {inside: []string{"testsuites"}},
 	"testsuites": {[]string{"testsuite"}, []string{"name", "time", "tests", "failures", "disabled", "errors"}},

@@ -68,7 +68,7 @@ func jsonOf(v any) json.RawMessage {
 	return b
 }
 
-// told are the params of a notification; what is nil is missing.
+// told returns the params of a notification; nil members are omitted.
 func told(progress, total json.RawMessage, message string) (params jsonraw.Members) {
 	for _, m := range []jsonraw.Member{
 		{Name: "progress", Value: progress},

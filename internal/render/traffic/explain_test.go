@@ -18,8 +18,8 @@ func explained(st term.Style, k talk) string {
 	return b.String()
 }
 
-// wholeTalk is what a newcomer meets: the handshake, a page of tools, a call that
-// works, one that fails as a tool, one that fails as a request.
+// wholeTalk is what a newcomer meets: the handshake, a page of tools, a call that works, a call
+// whose tool fails, and a call whose request fails.
 func wholeTalk() talk {
 	var k talk
 	json := wire.Field{Name: "Content-Type", Value: "application/json"}
@@ -162,8 +162,8 @@ func TestExplainTasks(t *testing.T) {
 	}
 }
 
-// The client answers the server's question by a POST of its own, and a server that
-// answers that answers nothing.
+// The client answers the server's question with a separate POST, and a server's response to that
+// responds to nothing.
 func TestExplainAnswersOverHTTP(t *testing.T) {
 	var k talk
 	k.post(1, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"x"}}`)

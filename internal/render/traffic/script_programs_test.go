@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// printedBy runs a script in which curl prints its words, one to a line.
+// printedBy runs a script whose curl prints its words, one to a line.
 func printedBy(t *testing.T, script string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", `curl() { for word; do printf '<%s>\n' "$word"; done; }

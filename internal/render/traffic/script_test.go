@@ -15,7 +15,8 @@ func TestCurlRefusesInvalidRequests(t *testing.T) {
 	}
 }
 
-// A secret that a URL and a message show in their own ways has a variable for each, and a comment that says so.
+// A secret that a URL and a message spell differently has a variable for each, and a comment about
+// it.
 func TestSecretInTwoSpellingsHasTwoVariables(t *testing.T) {
 	var s Script
 	s.Command(s.URL(redact.RedactURL("http://h/mcp?token=one-secret-value")),

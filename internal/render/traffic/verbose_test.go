@@ -19,7 +19,7 @@ const talkURL = "http://localhost:3001/mcp"
 
 var talkBegan = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// talk builds the frames of a conversation, two milliseconds apart.
+// talk builds the frames of a conversation, one every two milliseconds.
 type talk []wire.Frame
 
 func (k *talk) add(f wire.Frame) {

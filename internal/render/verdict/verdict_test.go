@@ -78,7 +78,7 @@ var forms = map[string]func(*verdict.Report, io.Writer) error{
 	},
 }
 
-// Each form has a golden file; what a server wrote acts in none of them.
+// Each form has a golden file; text from a server has no effect in any form.
 func TestFormsGolden(t *testing.T) {
 	for name, write := range forms {
 		var b bytes.Buffer
@@ -163,8 +163,8 @@ func TestSARIFKeepsToItsSchema(t *testing.T) {
 	}
 }
 
-// TestSARIFIsAsGitHubTakesIt checks what GitHub refuses a file for, or needs to tell alerts
-// apart: relative paths as places, a line, texts of rules, and one fingerprint for each finding.
+// TestSARIFIsAsGitHubTakesIt checks what GitHub refuses a file for, or needs to distinguish alerts:
+// relative paths as places, a line, texts of rules, and one fingerprint for each finding.
 func TestSARIFIsAsGitHubTakesIt(t *testing.T) {
 	for _, c := range []struct{ target, source, want, category string }{
 		{"https://x.example/mcp", "", "x.example/mcp", "x.example/mcp"},

@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// TestAnswersOfEndedServers tells a server that a request ended from a connection that broke.
+// TestAnswersOfEndedServers distinguishes a server that a request ended from a broken connection.
 func TestAnswersOfEndedServers(t *testing.T) {
 	exited := &wire.ProcessFacts{HowEnded: "exit status 1", Stderr: "TypeError: boom\n"}
 	for _, c := range []struct {

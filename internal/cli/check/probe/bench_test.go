@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The command of a finding sends what the probe sent, on a connection of its own.
+// The command of a finding sends what the probe sent, on a separate connection.
 func TestRepeatWords(t *testing.T) {
 	for _, c := range []struct {
 		q              probeRequest

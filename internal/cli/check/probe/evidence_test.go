@@ -17,7 +17,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// listing is a recording of one tools/list with so many tools, each of which breaks rules.
+// listing returns a recording of one tools/list with the given number of tools, each of them
+// breaking rules.
 func listing(t *testing.T, tools int) *rows.Capture {
 	t.Helper()
 	var list strings.Builder

@@ -109,7 +109,8 @@ func (a *paceAnswers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Proto: "HTTP/1.1", Header: a.header, Body: http.NoBody}, nil
 }
 
-// What responses show of the server is noted, and no request is sent after it said that it is overloaded.
+// What responses show of the server is noted, and no request is sent after it reported that it is
+// overloaded.
 func TestFactsOfResponses(t *testing.T) {
 	for _, c := range []struct {
 		status  int
@@ -152,7 +153,7 @@ func TestFactsOfResponses(t *testing.T) {
 	}
 }
 
-// A check that ends by its time limit has a report, one that a signal ends has none.
+// A check that ends by its time limit has a report, a check that a signal ends has no report.
 func TestTimedOutCheckHasReport(t *testing.T) {
 	if out := Ended(transport.TimeoutError{
 		Flag: "--max-time", What: "the check did not end",

@@ -9,8 +9,8 @@ import (
 	"mcpc/internal/lint"
 )
 
-// Each rule of a probe is an active one, and each active rule has a probe, or a reason why it
-// has none.
+// Each rule of a probe is active, and each active rule has a probe, or a reason for having no
+// probe.
 func TestProbesAndRules(t *testing.T) {
 	probed := map[string]bool{}
 	for _, p := range probes() {
