@@ -36,11 +36,12 @@ func (p Plan) IsOpen() bool { return p.Rate > 0 }
 // Calls returns the number of planned calls, or 0 if it depends on the server: in the closed model
 // with a Duration.
 func (p Plan) Calls() int {
-	byTime := int(p.Rate * p.Duration.Seconds())
+	byTime := int(p.Rate * p.Duration.Seconds()) // 0 in the closed model and without a Duration
 	if p.Requests > 0 && byTime > 0 {
 		return min(p.Requests, byTime)
 	}
-	if p.Requests > 0 && (p.IsOpen() || p.Duration == 0) {
+	endsByRequests := p.IsOpen() || p.Duration == 0
+	if p.Requests > 0 && endsByRequests {
 		return p.Requests
 	}
 	return byTime

@@ -71,7 +71,9 @@ const (
 func compareValues(metric string, before, after Value, isLessBetter bool) Change {
 	c := Change{Metric: metric, Before: before, After: after, Verdict: Same}
 	if before.Value != after.Value {
-		c.Shift = math.Min(after.Value/max(before.Value, 1e-9)-1, 1000) // finite if before is 0
+		const smallest = 1e-9 // in place of 0, by which nothing can be divided
+		const maxShift = 1000
+		c.Shift = math.Min(after.Value/max(before.Value, smallest)-1, maxShift)
 	}
 	beforeInterval, hasBefore := before.widened(widenTo99)
 	afterInterval, hasAfter := after.widened(widenTo99)
@@ -83,7 +85,8 @@ func compareValues(metric string, before, after Value, isLessBetter bool) Change
 		return c
 	}
 	c.Verdict = Worse
-	if (after.Value < before.Value) == isLessBetter {
+	isLess := after.Value < before.Value
+	if isLess == isLessBetter {
 		c.Verdict = Better
 	}
 	return c

@@ -27,20 +27,23 @@ func roundToUnit(d time.Duration) int64 {
 	return v
 }
 
+// add counts a call that took d.
 func (c counts) add(d time.Duration) { c[roundToUnit(d)]++ }
 
+// merge adds the calls of other to c.
 func (c counts) merge(other counts) {
 	for v, n := range other {
 		c[v] += n
 	}
 }
 
+// total returns the number of calls.
 func (c counts) total() int64 {
-	var n int64
-	for _, k := range c {
-		n += k
+	calls := int64(0)
+	for _, n := range c {
+		calls += n
 	}
-	return n
+	return calls
 }
 
 // values returns the times that occur, in ascending order.
@@ -81,9 +84,9 @@ type Bar struct {
 func (c counts) histogram() []Bar {
 	steps := []int64{1, 2, 5}
 	step := 0
-	stepLimit := func() int64 {
-		limit := steps[step%3]
-		for range step / 3 {
+	stepLimit := func() int64 { // of the current step: 1, 2, 5, 10, 20, 50, 100
+		limit := steps[step%len(steps)]
+		for range step / len(steps) {
 			limit *= 10
 		}
 		return limit
@@ -92,7 +95,7 @@ func (c counts) histogram() []Bar {
 	for _, v := range c.values() {
 		for v > stepLimit() {
 			step++
-			if len(bars) > 0 {
+			if len(bars) > 0 { // no bars before the first with a call
 				bars = append(bars, Bar{UpTo: stepLimit()})
 			}
 		}

@@ -141,7 +141,8 @@ func (e Expectation) Judge(r *Result) Expectation {
 	case "<":
 		e.Met = got < limit
 	case "<=":
-		e.Met = got < limit || got == limit && !isAtLeast
+		isEqual := got == limit && !isAtLeast
+		e.Met = got < limit || isEqual
 	case ">":
 		e.Met = got > limit
 	case ">=":

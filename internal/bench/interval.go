@@ -43,10 +43,10 @@ func (s statistic) intervals() []*Interval {
 	random := rand.New(rand.NewPCG(1, 2)) // the same run gives the same intervals
 	times := make([]int64, blocks)
 	for i := range times {
-		times[i] = 1
+		times[i] = 1 // the run itself
 	}
 	estimates := s.evaluate(times)
-	all := make([][]float64, len(estimates))
+	all := make([][]float64, len(estimates)) // the numbers of all resamples, by estimate
 	for range resamples {
 		clear(times)
 		for range blocks {
@@ -63,7 +63,9 @@ func (s statistic) intervals() []*Interval {
 		// 95 % of the resamples are between these two. Widen both sides around the estimate.
 		low := all[i][resamples*25/1000]
 		high := all[i][resamples*975/1000]
-		found = append(found, &Interval{max(0, estimate-max(0, estimate-low)*widen), estimate + max(0, high-estimate)*widen})
+		below := max(0, estimate-low) * widen
+		above := max(0, high-estimate) * widen
+		found = append(found, &Interval{Low: max(0, estimate-below), High: estimate + above})
 	}
 	return found
 }
@@ -88,28 +90,29 @@ const maxCorrelation = 0.9
 func correlationFactor(series []float64) float64 {
 	n := float64(len(series))
 	mean := 0.0
-	sum := 0.0
-	neighbours := 0.0
 	for _, v := range series {
 		mean += v / n
 	}
+	squares := 0.0  // of the differences from the mean
+	products := 0.0 // of the differences of neighbours
 	for i, v := range series {
-		sum += (v - mean) * (v - mean)
+		squares += (v - mean) * (v - mean)
 		if i > 0 {
-			neighbours += (v - mean) * (series[i-1] - mean)
+			products += (v - mean) * (series[i-1] - mean)
 		}
 	}
-	if sum == 0 {
+	if squares == 0 {
 		return 1 // equal blocks show no correlation
 	}
-	r := neighbours / sum
-	r = min(max(0, r+2*(1+4*r)/n), maxCorrelation)
+	r := products / squares
+	r += 2 * (1 + 4*r) / n
+	r = min(max(0, r), maxCorrelation)
 	return math.Sqrt((1 + r) / (1 - r))
 }
 
 // newQuantileStatistic returns the statistic of quantiles, which are in ascending order. Its
 // evaluate computes the quantiles of a sample that has block i times[i] times; its series has the
-// logarithm of each block's median.
+// logarithm of each block's median, so that one slow block does not outweigh all others.
 func newQuantileStatistic(blocks []counts, quantiles []float64) statistic {
 	all := counts{}
 	for _, block := range blocks {
@@ -151,7 +154,7 @@ func newQuantileStatistic(blocks []counts, quantiles []float64) statistic {
 			}
 		}
 		place := 0
-		before := int64(0)
+		before := int64(0) // the number of calls before place
 		// The next quantile is not before the last one: continue from its place.
 		for _, q := range quantiles {
 			for place < len(sums)-1 && before+sums[place] < quantileRank(q, total) {

@@ -128,7 +128,8 @@ func (r *Recorder) acceptsFrom() time.Time {
 // maxPause is the longest pause that a server may ask for before the run ends.
 const maxPause = time.Minute
 
-// add records a call and reports whether the run has to stop.
+// add records a call and reports whether the run has to stop: too many calls failed, or the server
+// asked for a pause that is too long.
 func (r *Recorder) add(s Sample) bool {
 	if s.Channel == "" { // the call was not made
 		return false
@@ -179,8 +180,8 @@ func (r *Recorder) add(s Sample) bool {
 func (l *minLatencies) include(s Sample) {
 	response := roundToUnit(s.response())
 	service := roundToUnit(s.service())
-	if l.service == 0 {
-		*l = minLatencies{response, service}
+	if l.service == 0 { // the first
+		*l = minLatencies{response: response, service: service}
 	}
 	l.response = min(l.response, response)
 	l.service = min(l.service, service)
@@ -248,7 +249,8 @@ func (w *window) countCall(end time.Time, failed bool) bool {
 		all += w.all[i]
 		failing += w.failing[i]
 	}
-	return second >= failingSeconds && 2*failing > all
+	isFull := second >= failingSeconds
+	return isFull && 2*failing > all
 }
 
 // Samples writes a line of JSON for each call. A nil Samples writes nothing.

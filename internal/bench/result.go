@@ -169,7 +169,9 @@ func (l *Latency) WriteHistogram(w io.Writer) error {
 			return err
 		}
 	}
-	_, err := h.PercentilesPrint(w, 5, 1000) // 5 steps in each half of the rest; 1000 µs in a ms
+	const stepsPerHalf = 5 // of the calls that are left
+	const microsInMilli = 1000
+	_, err := h.PercentilesPrint(w, stepsPerHalf, microsInMilli)
 	return err
 }
 
@@ -392,14 +394,14 @@ func (r *Result) FellBehind() bool {
 		return false
 	}
 	name := "p50"
-	for _, q := range Quantiles[:len(Quantiles)-1] {
+	for _, q := range Quantiles[:len(Quantiles)-1] { // up to p99
 		if _, ok := r.Service.Quantiles[q]; ok {
 			name = q
 		}
 	}
 	service, ok := r.Service.Quantiles[name]
-	behind := r.Response.Quantiles[name].Value - service.Value
-	return ok && behind > 0.1*service.Value && behind > minLag
+	lag := r.Response.Quantiles[name].Value - service.Value
+	return ok && lag > 0.1*service.Value && lag > minLag
 }
 
 // MainLatency returns the latency of the model: response times in the open model, service times in the

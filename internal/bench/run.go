@@ -49,10 +49,11 @@ type planRun struct {
 // Random gaps are the same in every run.
 func (p Plan) arrivals() func() time.Duration {
 	if !p.Poisson {
-		n := -1.0
+		n := 0 // calls so far
 		return func() time.Duration {
+			start := secondsToDuration(float64(n) / p.Rate)
 			n++
-			return secondsToDuration(n / p.Rate)
+			return start
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -143,6 +144,7 @@ func (r *planRun) sleepUntil(ctx context.Context, wake time.Time) error {
 	return context.Cause(ctx)
 }
 
+// laterOf returns the later of two times.
 func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -154,15 +156,17 @@ func laterOf(a, b time.Time) time.Time {
 // used up.
 func (r *planRun) runClosed(ctx context.Context) {
 	var started atomic.Int64
-	// mayCall also uses up a request of Requests, so it is called once for each call.
-	mayCall := func() bool {
-		return ctx.Err() == nil && (r.Duration == 0 || r.rec.Now().Sub(r.began) < r.Duration) &&
-			(r.Requests == 0 || started.Add(1) <= int64(r.Requests))
+	startCall := func() bool { // counts a call, and reports whether it may be made
+		isOver := r.Duration > 0 && r.rec.Now().Sub(r.began) >= r.Duration
+		if ctx.Err() != nil || isOver {
+			return false
+		}
+		return r.Requests == 0 || started.Add(1) <= int64(r.Requests)
 	}
 	nextStart := r.nextStarts()
 	for range r.Users {
 		r.calls.Go(func() {
-			for r.sleepUntil(ctx, nextStart()) == nil && mayCall() {
+			for r.sleepUntil(ctx, nextStart()) == nil && startCall() {
 				start := r.rec.Now()
 				wait := r.Think
 				if r.makeCall(ctx, start, start) == Transport {
@@ -180,7 +184,7 @@ func (r *planRun) nextStarts() func() time.Time {
 	var mu sync.Mutex
 	next := r.began
 	return func() time.Time {
-		if r.MaxRate == 0 {
+		if r.MaxRate == 0 { // no limit: at once
 			return r.began
 		}
 		mu.Lock()
@@ -191,12 +195,13 @@ func (r *planRun) nextStarts() func() time.Time {
 	}
 }
 
-// makeCall makes a call, records it and returns its channel.
+// makeCall makes a call, records it and returns its channel. It ends the run if the recorder says so.
 func (r *planRun) makeCall(ctx context.Context, intended, start time.Time) string {
-	ending := r.call(ctx)
+	outcome := r.call(ctx)
 	end := r.rec.Now()
-	if r.rec.add(Sample{Intended: intended, Start: start, End: end, CallOutcome: ending}) {
+	mustStop := r.rec.add(Sample{Intended: intended, Start: start, End: end, CallOutcome: outcome})
+	if mustStop {
 		r.cancel()
 	}
-	return ending.Channel
+	return outcome.Channel
 }

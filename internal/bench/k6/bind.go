@@ -2,6 +2,7 @@ package k6
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -40,27 +41,29 @@ func (b *Binder) Bind(call Call, result json.RawMessage) []Bound {
 		b.handles = map[[2]string]Bound{}
 	}
 	var bound []Bound
+	var root []any // the path of a whole value
 	if params, err := jsonvalue.Parse(call.Params); err == nil {
-		repeated := map[string]bool{}
+		inHeaders := map[string]bool{}
 		for _, f := range call.Headers {
-			repeated[f.Value] = true
+			inHeaders[f.Value] = true
 		}
-		eachText(params, nil, func(n *jsonvalue.Node, path []any) {
-			handle, known := b.handles[handleKey(call.Method, n, path, "cursor", "arguments")]
-			if known && !repeated[n.Text] {
+		eachText(params, root, func(n *jsonvalue.Node, path []any) {
+			handle, isHandle := b.handles[handleKey(call.Method, n, path, "cursor", "arguments")]
+			if isHandle && !inHeaders[n.Text] { // the header would still have the recorded value
 				handle.Start = n.At
 				handle.End = n.At + len(n.Raw)
 				bound = append(bound, handle)
 			}
-			b.sent[n.Text] = b.sent[n.Text] || !known
+			b.sent[n.Text] = b.sent[n.Text] || !isHandle
 		})
 	}
 	if answer, err := jsonvalue.Parse(result); err == nil {
-		eachText(answer, nil, func(n *jsonvalue.Node, path []any) {
+		eachText(answer, root, func(n *jsonvalue.Node, path []any) {
 			key := handleKey(call.Method, n, path, "nextCursor", "structuredContent")
-			isCursor := key[0] != ""
-			if key[1] != "" && (isCursor || !b.sent[n.Text]) {
-				b.handles[key] = Bound{Call: b.calls, Path: append([]any{}, path...)}
+			isCandidate := key[1] != ""
+			isCursor := key[0] != "" // a cursor is the server's, even if the client sent it before
+			if isCandidate && (isCursor || !b.sent[n.Text]) {
+				b.handles[key] = Bound{Call: b.calls, Path: slices.Clone(path)}
 			}
 		})
 	}
@@ -74,14 +77,15 @@ func handleKey(method string, n *jsonvalue.Node, path []any, cursor, data string
 	if len(path) == 1 && path[0] == cursor && strings.HasSuffix(method, "/list") {
 		return [2]string{method, n.Text}
 	}
-	if method == "tools/call" && len(path) > 1 && path[0] == data && !n.Hidden &&
-		utf8.RuneCountInString(n.Text) >= minHandle && strings.ContainsAny(n.Text, "0123456789") {
+	isInData := method == "tools/call" && len(path) > 1 && path[0] == data
+	looksLikeHandle := utf8.RuneCountInString(n.Text) >= minHandle && strings.ContainsAny(n.Text, "0123456789")
+	if isInData && looksLikeHandle && !n.Hidden { // the text of a hidden secret is unknown
 		return [2]string{"", n.Text}
 	}
 	return [2]string{}
 }
 
-// eachText visits the strings in a value, in order.
+// eachText visits the strings in a value, in order, each with its path: names and indexes.
 func eachText(n *jsonvalue.Node, path []any, visit func(*jsonvalue.Node, []any)) {
 	if n.Kind == jsonvalue.String {
 		visit(n, path)
@@ -91,6 +95,6 @@ func eachText(n *jsonvalue.Node, path []any, visit func(*jsonvalue.Node, []any))
 		if n.Kind == jsonvalue.Object {
 			step = kid.Name
 		}
-		eachText(kid, append(path[:len(path):len(path)], step), visit)
+		eachText(kid, append(slices.Clip(path), step), visit) // Clip: the kids do not share a path
 	}
 }

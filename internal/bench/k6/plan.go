@@ -111,7 +111,8 @@ func CheckEmptyDir(dir string) error {
 	return nil
 }
 
-// planConstant is the constant PLAN of the script.
+// planConstant is the constant PLAN of the script. Members of type any are a string, or a list of
+// strings and variables: see splitText.
 type planConstant struct {
 	Mcpc       string              `json:"mcpc"`
 	URL        any                 `json:"url"`
@@ -130,6 +131,7 @@ type planConstant struct {
 	Thresholds map[string][]string `json:"thresholds"`
 }
 
+// A header is a header field of all requests. Value is made by splitText.
 type header struct {
 	Name  string `json:"name"`
 	Value any    `json:"value"`
@@ -162,7 +164,7 @@ func renderFiles(p Plan) (map[string][]byte, []Secret, error) {
 		c.Users = defaultUsers
 	}
 	for _, f := range p.Headers {
-		c.Headers = append(c.Headers, header{f.Name, v.splitText(f.Value, f.Name)})
+		c.Headers = append(c.Headers, header{Name: f.Name, Value: v.splitText(f.Value, f.Name)})
 	}
 	client := `{"name":"mcpc","version":` + string(jsonraw.Quote(p.Version)) + `}`
 	if p.Stateless {
@@ -222,7 +224,7 @@ func encodeCalls(
 	required []jsonraw.Member,
 	stateless bool,
 ) (data []byte, hasHandles bool, err error) {
-	needed := map[int]bool{}
+	needed := map[int]bool{} // the calls whose results have handles, by index
 	for _, call := range calls {
 		for _, b := range call.Bound {
 			needed[b.Call] = true

@@ -44,11 +44,13 @@ func (v *variables) splitText(text, where string) any {
 	return joinParts(v.appendSplit(nil, text, where))
 }
 
+// appendSplit appends the parts of a text: strings, and variables for the placeholders.
 func (v *variables) appendSplit(parts []any, text, where string) []any {
-	end := 0
-	for _, place := range redact.HiddenIn(text) {
-		parts = append(parts, text[end:place[0]], variable{v.define(text[place[0]:place[1]], where)})
-		end = place[1]
+	end := 0 // of the last placeholder
+	for _, span := range redact.HiddenIn(text) {
+		placeholder := text[span[0]:span[1]]
+		parts = append(parts, text[end:span[0]], variable{Env: v.define(placeholder, where)})
+		end = span[1]
 	}
 	return append(parts, text[end:])
 }
@@ -75,10 +77,11 @@ func joinParts(parts []any) any {
 // splitParams splits params at handles and at the placeholders of secrets.
 func (v *variables) splitParams(raw json.RawMessage, bound []Bound) any {
 	var parts []any
-	end := 0
+	end := 0 // of the last handle
 	for _, b := range bound {
 		parts = v.appendSplit(parts, string(raw[end:b.Start]), inParams)
-		parts = append(parts, handle{b.Call + 1, b.Path, string(raw[b.Start:b.End])})
+		line := b.Call + 1 // of the Data file, from 1
+		parts = append(parts, handle{Line: line, Path: b.Path, Recorded: string(raw[b.Start:b.End])})
 		end = b.End
 	}
 	return joinParts(v.appendSplit(parts, string(raw[end:]), inParams))
@@ -115,7 +118,7 @@ func (v *variables) define(placeholder, where string) string {
 		v.names = map[string]string{}
 	}
 	v.names[placeholder] = name
-	v.list = append(v.list, Secret{name, what + ", a hidden value: " + placeholder})
+	v.list = append(v.list, Secret{Env: name, Value: what + ", a hidden value: " + placeholder})
 	return name
 }
 
