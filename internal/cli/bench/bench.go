@@ -162,8 +162,9 @@ help exit-codes: no call succeeded, or the run ended because calls failed.`,
 
 // validateArguments parses the arguments, and rejects options that are invalid or cannot be combined.
 func (o *options) validateArguments(f *cmdutil.Factory, words []string, document string) error {
-	if !f.ServerGiven && o.argv == nil {
-		if len(words) < 2 && !(len(words) == 1 && (words[0] == "demo" || cmdutil.IsURL(words[0]))) {
+	if !f.ServerGiven && o.argv == nil { // the first word is the target
+		hasOnlyTarget := len(words) == 1 && (words[0] == "demo" || cmdutil.IsURL(words[0]))
+		if len(words) < 2 && !hasOnlyTarget { // a single other word may be the name of a tool
 			refused := wire.Outcome{
 				Kind: wire.Refused, Phase: "arguments", Text: "bench calls no server that was not named",
 				Hint: wire.Run("bench demo get-sum a=1 b=2") + ": the server comes first, then the tool",
@@ -180,7 +181,8 @@ func (o *options) validateArguments(f *cmdutil.Factory, words []string, document
 	}
 	o.call.Name = words[0]
 	var err error
-	o.call.Given, err = arguments.Parse(&f.Env, words[1:], document, false)
+	const flat = false // names may be paths into objects and lists
+	o.call.Given, err = arguments.Parse(&f.Env, words[1:], document, flat)
 	if err != nil {
 		return err
 	}
@@ -223,10 +225,11 @@ func (o loadOptions) buildPlans() (plan, warmup bench.Plan, err error) {
 	if o.iKnow {
 		plan.InFlight = maxInFlight
 	}
-	badRate := o.isGiven("rate") && !(o.rate > 0 && o.rate <= 1e6)
+	badRate := o.isGiven("rate") && !(o.rate > 0 && o.rate <= 1e6) // NaN is neither
 	badUsers := o.isGiven("users") && (o.users <= 0 || o.users > maxInFlight)
 	badRequests := o.isGiven("requests") && o.requests <= 0
 	isUnlimited := plan.Duration == 0 && plan.Requests == 0
+	isImpolite := o.rate > politeRate || o.users > politeInFlight
 	switch {
 	case o.rate != 0 && o.users != 0:
 		return refuse("--rate is the open model and --users the closed one", "use only one of them")
@@ -240,10 +243,11 @@ func (o loadOptions) buildPlans() (plan, warmup bench.Plan, err error) {
 		return refuse("--poisson needs --rate", "--rate 20 --poisson --duration 30s")
 	case o.think != 0 && o.rate > 0:
 		return refuse("--think is for --users", "in the open model calls start by the clock")
-	case (o.rate > politeRate || o.users > politeInFlight) && !o.iKnow:
+	case isImpolite && !o.iKnow:
 		return refuse(fmt.Sprintf("more than %d calls a second or %d users may harm a server", politeRate, politeInFlight),
 			"--i-know if the server is yours")
-	case o.rate == 0 && isUnlimited:
+	}
+	if isUnlimited { // in the closed model: --rate was refused without a limit
 		plan.Duration = defaultRun
 	}
 	if !plan.IsOpen() {
@@ -254,7 +258,7 @@ func (o loadOptions) buildPlans() (plan, warmup bench.Plan, err error) {
 }
 
 // buildWarmup returns the plan for --warmup: the load of plan with the duration or number of calls of
-// --warmup, or with neither.
+// --warmup. Without --warmup the plan has neither, and is not run.
 func (o loadOptions) buildWarmup(plan bench.Plan) (bench.Plan, error) {
 	plan.Duration = 0
 	plan.Requests = 0
@@ -311,7 +315,7 @@ func (o *judgeOptions) parse(f *cmdutil.Factory, tool string, plan bench.Plan) e
 	if why := o.earlier.Results[0].EndReason; why != "" {
 		return usage.New("--compare "+o.compare+": that run ended early: "+why, "compare with a complete run")
 	}
-	now.MaxRate = before.MaxRate
+	now.MaxRate = before.MaxRate // it is set once the server is known
 	if before != now || o.earlier.Tool != tool || o.earlier.Machine != bench.ThisMachine() {
 		f.Note("the tool, the load or the machine is not that of " + o.compare)
 	}

@@ -49,7 +49,7 @@ func (o *options) checkExport(f *cmdutil.Factory) error {
 // does not call the tool.
 func export(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	dir := f.Output
-	f.Output = ""
+	f.Output = "" // -o is a directory here, which Open would take for a file
 	m, out := openMeasurement(ctx, f, o, o.argv)
 	if !out.OK() {
 		return cmdutil.Exit(out)
@@ -83,6 +83,7 @@ func (m *measurement) k6Plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	if hidden == 0 {
 		params = m.call.Params
 	}
+	// A secret whose placeholder cannot be found again has no variable.
 	if lost := hidden - len(redact.HiddenIn(string(params))); lost > 0 {
 		f.Warn(
 			fmt.Sprintf("%s in the arguments was replaced, and no variable stands for it: edit %s",
@@ -108,7 +109,7 @@ func (m *measurement) k6Plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	if p.Open {
 		p.Users = o.plan.InFlight
 	}
-	if p.Duration == 0 {
+	if p.Duration == 0 { // a k6 test has a duration, not a number of calls
 		p.Duration = 30 * time.Second
 		f.Note("--duration is not given: the load test takes 30 s")
 	}
@@ -120,8 +121,8 @@ func (m *measurement) k6Plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	}
 	p.Calls = []k6.Call{call}
 	for _, field := range m.conn.Fields {
-		hidden := redact.RedactField(field)
-		p.Headers = append(p.Headers, wire.Field{Name: hidden.Name, Value: f.Secrets.Text(hidden.Value)})
+		safe := redact.RedactField(field)
+		p.Headers = append(p.Headers, wire.Field{Name: safe.Name, Value: f.Secrets.Text(safe.Value)})
 	}
 	return p, nil
 }

@@ -35,7 +35,7 @@ func (r reports) files() cmdutil.ReportFiles {
 func (r reports) print(ctx context.Context, f *cmdutil.Factory) error {
 	human := func(w io.Writer, st term.Style) error { return writeText(w, st, r.d) }
 	if file := r.files().OnStdout(); file != nil {
-		_ = human(f.Stderr(), f.ErrStyle)
+		_ = human(f.Stderr(), f.ErrStyle) // the report is what counts
 		return file.Print(f)
 	}
 	if !f.PrintsJSON() {
@@ -51,9 +51,9 @@ func (r reports) print(ctx context.Context, f *cmdutil.Factory) error {
 // junitReport returns the result for JUnit, with a rule for each expectation.
 func (r reports) junitReport() *verdict.Report {
 	v := &verdict.Report{Command: "bench", Version: r.d.Version, Target: r.d.Results[0].Target}
-	add := func(id, title, why string, held bool) {
+	add := func(id, title, why string, isMet bool) { // why is the reason if it is not met
 		rule := verdict.Rule{ID: id, Title: title, Severity: verdict.Error, Verdict: verdict.Pass}
-		if !held {
+		if !isMet {
 			rule.Verdict = verdict.Error
 			rule.Why = why
 		}

@@ -42,7 +42,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	if err != nil {
 		return err
 	}
-	if !o.load.iKnow && !o.plan.IsOpen() && slices.ContainsFunc(measurements, (*measurement).isRemote) {
+	callsRemote := slices.ContainsFunc(measurements, (*measurement).isRemote)
+	if callsRemote && !o.load.iKnow && !o.plan.IsOpen() { // --rate was checked before
 		o.plan.MaxRate = politeRate
 		o.warmup.MaxRate = politeRate
 	}
@@ -65,12 +66,13 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	judge(document, o, measurements)
 	f.Record.WriteWaiting() // parsing the waiting frames learns their secrets
 	redact.Within(&f.Secrets, document)
-	show := reports{o, document}
+	show := reports{o: o, d: document}
 	interrupted := wire.Outcome{}
 	if ctx.Err() != nil {
 		interrupted = wire.Outcome{Kind: wire.Signal, Text: "interrupted", IsSummary: true, Reached: wire.Unknown}
 	}
-	return cmdutil.Join(cmdutil.Exit(interrupted), show.print(context.WithoutCancel(ctx), f), show.files().Write(), err,
+	printErr := show.print(context.WithoutCancel(ctx), f) // after Ctrl-C too
+	return cmdutil.Join(cmdutil.Exit(interrupted), printErr, show.files().Write(), err,
 		cmdutil.Exit(resultOutcome(document, measurements)), closeOthers(ctx, measurements))
 }
 
@@ -124,7 +126,8 @@ func measureAll(
 	clock := bench.Clock{Now: f.Now, Sleep: bench.Sleep}
 	warmed := make([]int64, len(measurements))
 	for i, m := range measurements {
-		m.rec = bench.NewRecorder(clock, nil, m.conn.Where)
+		var noSamples *bench.Samples
+		m.rec = bench.NewRecorder(clock, noSamples, m.conn.Where)
 		if o.warmup.Duration > 0 || o.warmup.Requests > 0 {
 			m.rec.Observe = progressObserver(f, "warm-up")
 			bench.Run(ctx, o.warmup, m.rec, m.makeCall)
@@ -165,7 +168,7 @@ func progressObserver(f *cmdutil.Factory, what string) func(calls, failed int64)
 }
 
 // measureInTurns makes the calls of the plan at two targets in turns, in the order A B B A: a drift over
-// time affects both equally.
+// time affects both equally. It returns when both targets had all their calls, or when a run ended early.
 func measureInTurns(ctx context.Context, plan bench.Plan, measurements []*measurement) {
 	length := turnLength
 	if plan.IsOpen() {
@@ -176,22 +179,25 @@ func measureInTurns(ctx context.Context, plan bench.Plan, measurements []*measur
 		remaining[i] = plan.Duration
 	}
 	for n := 0; ctx.Err() == nil; n++ {
-		i := (n + n/2) % 2
-		p := plan
+		i := (n + n/2) % 2 // 0 1 1 0 0 1 1 0
 		rec := measurements[i].rec
-		p.Duration = length
+		turn := plan
+		turn.Duration = length
 		if plan.Duration > 0 {
-			p.Duration = min(length, remaining[i])
-			remaining[i] -= p.Duration
+			turn.Duration = min(length, remaining[i])
+			remaining[i] -= turn.Duration
 		}
 		if plan.Requests > 0 {
-			p.Requests = plan.Requests - int(rec.Calls())
+			turn.Requests = plan.Requests - int(rec.Calls())
 		}
-		isOver := plan.Duration > 0 && p.Duration <= 0 || plan.Requests > 0 && p.Requests <= 0
+		hasNoTime := plan.Duration > 0 && turn.Duration <= 0
+		hasNoRequests := plan.Requests > 0 && turn.Requests <= 0
+		isOver := hasNoTime || hasNoRequests
 		if !isOver {
-			bench.Run(ctx, p, rec, measurements[i].makeCall)
+			bench.Run(ctx, turn, rec, measurements[i].makeCall)
 		}
-		if rec.EndReason() != "" || isOver && n%2 == 1 { // both targets had the same number of turns
+		hasEqualTurns := n%2 == 1 // both targets had the same number of turns
+		if rec.EndReason() != "" || isOver && hasEqualTurns {
 			return
 		}
 	}
@@ -200,7 +206,8 @@ func measureInTurns(ctx context.Context, plan bench.Plan, measurements []*measur
 // judge adds the expectations and the comparison to the result.
 func judge(d *bench.Document, o *options, measurements []*measurement) {
 	for i, r := range d.Results {
-		if why := r.GeneratorLimit(measurements[i].conn.Target.Kind == target.Demo); why != "" && d.Invalid == "" {
+		isInProcess := measurements[i].conn.Target.Kind == target.Demo
+		if why := r.GeneratorLimit(isInProcess); why != "" && d.Invalid == "" {
 			d.Invalid = why
 		}
 	}
@@ -214,7 +221,9 @@ func judge(d *bench.Document, o *options, measurements []*measurement) {
 	}
 }
 
-// resultOutcome returns the outcome of the command for the result.
+// resultOutcome returns the outcome of the command for the result: the failure of a run without
+// successful calls, then an invalid result, then missed expectations and worse numbers. It is OK
+// otherwise.
 func resultOutcome(d *bench.Document, measurements []*measurement) wire.Outcome {
 	for i, r := range d.Results {
 		if out := dominantFailure(r, measurements[i].conn.Where); !out.OK() {
@@ -237,7 +246,7 @@ func resultOutcome(d *bench.Document, measurements []*measurement) wire.Outcome 
 // describeShortcomings lists the expectations that failed or could not be judged, and the numbers
 // that got worse. It returns an empty text if all were met and nothing got worse.
 func describeShortcomings(d *bench.Document) (text string, hint wire.Hint) {
-	var missed, worse, all []string
+	var missed, worse, parts []string
 	for _, e := range d.Expectations {
 		if e.UnknownReason != "" {
 			missed = append(missed, e.Text+": "+e.UnknownReason)
@@ -252,10 +261,10 @@ func describeShortcomings(d *bench.Document) (text string, hint wire.Hint) {
 		}
 	}
 	if len(missed) > 0 {
-		all = append(all, "expected "+strings.Join(missed, "; "))
+		parts = append(parts, "expected "+strings.Join(missed, "; "))
 	}
 	if len(worse) > 0 {
-		all = append(all, "worse: "+strings.Join(worse, ", "))
+		parts = append(parts, "worse: "+strings.Join(worse, ", "))
 	}
-	return strings.Join(all, "; "), hint
+	return strings.Join(parts, "; "), hint
 }

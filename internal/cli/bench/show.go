@@ -173,16 +173,18 @@ func (t *resultWriter) drawBars(l *bench.Latency) {
 	if !t.st.Terminal || len(l.Bars) == 0 {
 		return
 	}
-	var most int64
+	const minColumns = 5
+	const otherColumns = 30 // of the table
+	var maxCalls int64
 	for _, b := range l.Bars {
-		most = max(most, b.Calls)
+		maxCalls = max(maxCalls, b.Calls)
 	}
-	room := int64(max(5, min(barColumns, t.st.Columns()-30)))
+	columns := int64(max(minColumns, min(barColumns, t.st.Columns()-otherColumns)))
 	var rows [][]string
 	for _, b := range l.Bars {
 		bar := ""
-		if b.Calls > 0 {
-			bar = strings.Repeat(t.st.Ornament("#", "█"), int(max(1, b.Calls*room/most)))
+		if b.Calls > 0 { // a single call is visible too
+			bar = strings.Repeat(t.st.Ornament("#", "█"), int(max(1, b.Calls*columns/maxCalls)))
 		}
 		rows = append(rows, []string{formatMicros(t.st, float64(b.UpTo)), fmt.Sprint(b.Calls), bar})
 	}
@@ -262,23 +264,27 @@ func (t *resultWriter) writeNotes(r *bench.Result) {
 func (t *resultWriter) writeComparison(changes []bench.Change) {
 	var rows [][]string
 	for _, c := range changes {
-		show := func(v bench.Value) string {
-			unit := formatMicros
-			switch c.Metric {
-			case "rate":
-				unit = func(_ term.Style, f float64) string { return formatNumber(f) + "/s" }
-			case "error_rate":
-				unit = func(_ term.Style, f float64) string { return formatNumber(100*f) + " %" }
-			}
-			if in := t.formatInterval(v, unit); in != "" {
-				return unit(t.st, v.Value) + " (" + in + ")"
-			}
-			return unit(t.st, v.Value)
-		}
-		rows = append(rows,
-			[]string{c.Metric, string(c.Verdict), fmt.Sprintf("%+.1f %%", 100*c.Shift), show(c.Before), show(c.After)})
+		rows = append(rows, []string{
+			c.Metric, string(c.Verdict), fmt.Sprintf("%+.1f %%", 100*c.Shift),
+			t.formatValue(c.Metric, c.Before), t.formatValue(c.Metric, c.After),
+		})
 	}
 	t.writeTableWithHead([]string{"compared", "verdict", "change", "before", "after"}, rows)
+}
+
+// formatValue returns a value of a metric in its unit, with its interval if it has one.
+func (t *resultWriter) formatValue(metric string, v bench.Value) string {
+	unit := formatMicros
+	switch metric {
+	case "rate":
+		unit = func(_ term.Style, f float64) string { return formatNumber(f) + "/s" }
+	case "error_rate":
+		unit = func(_ term.Style, f float64) string { return formatNumber(100*f) + " %" }
+	}
+	if interval := t.formatInterval(v, unit); interval != "" {
+		return unit(t.st, v.Value) + " (" + interval + ")"
+	}
+	return unit(t.st, v.Value)
 }
 
 // writeExpectation writes a line with the verdict on an expectation.
@@ -307,7 +313,8 @@ func formatMicros(st term.Style, us float64) string {
 	return formatNumber(us) + " " + st.Ornament("us", "µs")
 }
 
-// formatNumber returns a number as text with three digits, or all digits before the point.
+// formatNumber returns a number as text with three digits, or all digits before the point. The limits
+// are the numbers that are rounded up to one more digit.
 func formatNumber(f float64) string {
 	if f >= 99.95 || f == 0 {
 		return fmt.Sprintf("%.0f", f)

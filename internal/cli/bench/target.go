@@ -46,7 +46,9 @@ func dialOptions(o *options, argv []string) connect.Options {
 	}
 }
 
-// openMeasurement connects to the server of an invocation, lists its tools, and prepares the call.
+// openMeasurement connects to the server of an invocation, lists its tools, and prepares the call. It
+// refuses a tool that may change something without --yes. The caller closes the connection, also after
+// a failure.
 func openMeasurement(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*measurement, wire.Outcome) {
 	m := &measurement{f: f, request: o.call, validate: o.validate}
 	began := f.Now()
@@ -131,10 +133,11 @@ func (m *measurement) isRemote() bool {
 }
 
 // makeCall makes one call and returns its channel and stages. It recovers from a panic and returns the
-// channel of internal errors. The Ending is empty if the run was interrupted.
+// channel of internal errors, so that the other calls are not lost. The outcome is empty if the run
+// was interrupted.
 func (m *measurement) makeCall(ctx context.Context) (outcome bench.CallOutcome) {
 	defer func() {
-		if crash := recover(); crash != nil {
+		if panicValue := recover(); panicValue != nil {
 			outcome = bench.CallOutcome{Channel: string(wire.Internal)}
 		}
 	}()
@@ -221,12 +224,18 @@ func dominantFailure(r *bench.Result, where string) wire.Outcome {
 	calls := int64(0)
 	for name, c := range r.Channels {
 		calls += c.Calls
-		if name != bench.OK && c.Calls > 0 &&
-			cmp.Or(cmp.Compare(c.Calls, r.Channels[channel].Calls), cmp.Compare(name, channel)) > 0 {
+		if name == bench.OK || c.Calls == 0 {
+			continue
+		}
+		byCalls := cmp.Compare(c.Calls, r.Channels[channel].Calls)
+		if cmp.Or(byCalls, cmp.Compare(name, channel)) > 0 { // the name makes a tie always end the same way
 			channel = name
 		}
 	}
-	if channel == "" || r.Channels[bench.OK].Calls > 0 && (r.EndReason == "" || r.EndReason == bench.Interrupted) {
+	hasFailed := channel != ""
+	hasSucceeded := r.Channels[bench.OK].Calls > 0
+	hasGivenUp := r.EndReason != "" && r.EndReason != bench.Interrupted
+	if !hasFailed || hasSucceeded && !hasGivenUp {
 		return wire.Outcome{}
 	}
 	text := fmt.Sprintf("%d of %s ended with %s", r.Channels[channel].Calls, english.Plural(int(calls), "call"), channel)
