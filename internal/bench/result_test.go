@@ -14,7 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The counts are those of an HDR histogram of 1 µs to 1 h with three digits.
+// The counts equal the counts of an HDR histogram of 1 µs to 1 h with three digits.
 func TestCountsAreAnHDRHistogram(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	c, h := counts{}, hdrhistogram.New(1, maxLatency.Microseconds(), digits)
@@ -46,7 +46,7 @@ func TestBarsCountAllCalls(t *testing.T) {
 	}
 }
 
-// The file is one that tools for HdrHistogram plot: value, percentile, count and 1/(1-percentile).
+// Tools for HdrHistogram can plot the file: value, percentile, count and 1/(1-percentile).
 func TestHistogramFile(t *testing.T) {
 	var b bytes.Buffer
 	if err := (&Latency{raw: counts{1000: 90, 2000: 9, 30_000: 1}}).WriteHistogram(&b); err != nil {

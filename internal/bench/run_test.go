@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/pause"
 )
 
-// virtual is the clock of a synctest bubble, in which nothing but sleeping takes time.
+// virtual is the clock of a synctest bubble, where only sleeping takes time.
 var virtual = Clock{Now: time.Now, Sleep: pause.For}
 
 // A behavior is how long a call takes that arrives at a time.
@@ -59,7 +59,7 @@ func measure(t *testing.T, p Plan, takes behavior) (r *Result) {
 	return r
 }
 
-// truthOf are the times that the calls of an open plan take, if none of them waits for another.
+// truthOf returns the times that the calls of an open plan take, if no call waits for another.
 func truthOf(p Plan, takes behavior) (truth []float64) {
 	next := p.arrivals()
 	for n := 0; ; n++ {

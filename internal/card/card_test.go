@@ -43,7 +43,7 @@ func TestNamedArgumentsFollowTheSchema(t *testing.T) {
 	}
 }
 
-// The value of an input is that of --input, of the environment, the default, or what was typed.
+// The value of an input comes from --input, from the environment, is the default, or was typed.
 func TestInputsAreFilledInOrder(t *testing.T) {
 	env := func(id string) string { return map[string]string{"a": "env", "b": "env"}[id] }
 	ask := func(in Input) (string, error) { return "typed-" + in.ID, nil }
@@ -112,7 +112,7 @@ func TestDriftCountsDifferences(t *testing.T) {
 	}
 }
 
-// Options that are not in the table, and words that are none, never reach a program.
+// Options that are not in the table, and words that are not options, never reach a program.
 func TestRuntimeArgumentsAreKnown(t *testing.T) {
 	for line, good := range map[string]bool{
 		"npx -y": true, "npx --quiet -y": true, "npx evil": false, "npx -y evil": false, "npx --package=evil": false, "npx -c x": false, "npx --registry=https://evil.example": false,
@@ -132,7 +132,7 @@ func TestRuntimeArgumentsAreKnown(t *testing.T) {
 	}
 }
 
-// Whatever a document says, its plan is one of four programs with a pinned package, or an https
+// Whatever a document says, its plan is one program among four with a pinned package, or an https
 // URL; each reference is to a known input, and no word has a control character.
 func FuzzResolve(f *testing.F) {
 	for _, seed := range []string{
@@ -205,7 +205,7 @@ func TestExpandedVariablesAreBounded(t *testing.T) {
 			t.Errorf("%.100s: %v", list, err)
 		}
 	}
-	// A variable has no variables of its own.
+	// A variable cannot contain variables.
 	p, err := resolved(t, entry+`"packages": [{`+npm+`, "packageArguments": [{"type": "positional", "value": "{a}", "variables": {"a": {"value": "{b}", "variables": {"b": {"value": "x"}}}}}]}]}`, Values{})
 	if err != nil || p.Command[3] != "{b}" {
 		t.Errorf("%q, %v", p.Command, err)

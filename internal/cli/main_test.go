@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A bug ends with 70, and with --json it says so to programs. No input is known
-// that does it, so the world has one here.
+// A bug ends with 70, and with --json as an error for programs. No input is known to cause one, so
+// the test adds a bug.
 func TestPanicExitsWith70(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
@@ -56,8 +56,7 @@ func TestPanicExitsWith70(t *testing.T) {
 	}
 }
 
-// A command that a signal ends at once, before it has a conversation, says so to
-// programs too.
+// A command that a signal ends at once, before it has a conversation, reports it to programs too.
 func TestImmediateSignalIsReportedAsJSON(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {

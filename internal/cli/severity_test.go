@@ -15,8 +15,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// severities lists all kinds in the order in which they decide the exit code of a command
-// that did several things.
+// severities lists all kinds in the order of their precedence for the exit code of a command that
+// did several things.
 var severities = []wire.Kind{
 	wire.Signal, wire.Internal, wire.LocalIO,
 	wire.Refused, wire.Auth, wire.Timeout, wire.Transport, wire.BadResponse, wire.RPCFailed, wire.InputRequired,

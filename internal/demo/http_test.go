@@ -153,7 +153,7 @@ func TestHTTPResumption(t *testing.T) {
 	in.do(http.MethodDelete, "")
 }
 
-// The stream of a session's own, over which what belongs to no call comes.
+// The session's own stream, where messages that belong to no call are sent.
 func TestHTTPGetStream(t *testing.T) {
 	const uri = `"uri":"demo://resource/static/document/instructions.md"`
 	in := mount(t, Handler(Options{})).session("2025-11-25")

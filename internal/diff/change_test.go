@@ -122,7 +122,7 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// The gravest changes come first, and the order does not depend on that of the lists.
+// The gravest changes come first, and the order does not depend on the order of the lists.
 func TestOrderOfChanges(t *testing.T) {
 	a := `{"tools":[{"name":"b"},{"name":"a"}],"prompts":[{"name":"b"}],"instructions":"x"}`
 	b := `{"tools":[{"name":"c","x":1},{"name":"d"}],"prompts":[],"instructions":"y"}`

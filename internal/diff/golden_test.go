@@ -35,8 +35,8 @@ func compile(schema []byte) (func(value []byte) (bool, error), error) {
 
 var options = diff.Options{Compile: compile, Signs: poison.Signs}
 
-// snapshot reads a snapshot of a test: an object whose members are those of a lock file, with
-// the bare definitions in the lists.
+// snapshot reads a snapshot of a test: an object with the members of a lock file, with the bare
+// definitions in the lists.
 func snapshot(raw []byte) diff.Snapshot {
 	members, _ := jsonraw.Object(raw)
 	list := func(name string) []json.RawMessage {

@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// snapshots are those of all golden pairs.
+// snapshots returns the snapshots of all golden pairs.
 func snapshots(t testing.TB) (all [][2]diff.Snapshot, names []string) {
 	t.Helper()
 	names, _ = filepath.Glob(filepath.Join("testdata", "*.txtar"))
@@ -81,7 +81,7 @@ func TestReorderingIsHarmless(t *testing.T) {
 				t.Errorf("%s: %s", names[i], lines(got))
 			}
 			if filepath.Base(names[i]) == "tool-added-2.txtar" {
-				continue // of two tools of one name, the first is the one that counts
+				continue // of two tools of one name, the first counts
 			}
 			slices.Reverse(other.Tools)
 			slices.Reverse(other.Prompts)
@@ -94,8 +94,8 @@ func TestReorderingIsHarmless(t *testing.T) {
 	}
 }
 
-// opposite is the rule that a change has when the two snapshots are swapped; several where a
-// rule has several opposites, and the rule itself where it has none.
+// opposite is the rule that a change has when the two snapshots are swapped; several if a rule has
+// several opposites, and the rule itself if it has no opposite.
 var opposite = map[string][]string{
 	"entry-unreadable": {"entry-dropped"}, "entry-dropped": {"entry-unreadable"},
 	"argument-added": {"argument-removed", "argument-removed-closed"}, "argument-required-added": {"argument-removed", "argument-removed-closed"},
@@ -188,8 +188,8 @@ func changedEverywhere(raw json.RawMessage, depth int) (all []json.RawMessage) {
 	return all
 }
 
-// A fingerprint says what changed, and nothing about the rest: it stays when other tools move
-// and come, and another value has another one.
+// A fingerprint depends on the change, and not on the rest: it stays the same when other tools move
+// or are added, and another value has a different fingerprint.
 func TestFingerprints(t *testing.T) {
 	tool := func(name string, least int) string {
 		return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object","properties":{"n":{"type":"integer","minimum":%d}}}}`, name, least)

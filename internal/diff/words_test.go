@@ -65,7 +65,7 @@ func TestIsMoved(t *testing.T) {
 	}
 }
 
-// The words of a long text are counted in linear time, and its pieces are those of its end.
+// The words of a long text are counted in linear time, and its pieces come from its end.
 func TestLongTextsEnd(t *testing.T) {
 	a, b := strings.Repeat("a b ", 50_000), strings.Repeat("b c ", 50_000)
 	if got, _ := changedWords(a, b); got != 0.5 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each entry says what it has to, in one voice, and leads only to others.
+// Each entry has its required parts, in one style, and refers only to other entries.
 func TestEveryEntryIsWhole(t *testing.T) {
 	entries, groups := Read()
 	if len(entries) < 200 || len(groups) != 9 {

@@ -15,7 +15,7 @@ import (
 // patience is how long a test waits for what must happen.
 const patience = 30 * time.Second
 
-// Unread bytes are no end, and isClosed takes none of them.
+// Unread bytes are not an end, and isClosed does not read them.
 func TestIsClosed(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -34,7 +34,7 @@ func slowText(raw []byte) (text longText, ok bool) {
 	return text, false
 }
 
-// slowTexts are the strings in raw, up to the first that is none.
+// slowTexts returns the strings in raw, up to the first invalid string.
 func slowTexts(raw []byte) map[int]longText {
 	all := map[int]longText{}
 	for at := 0; at < len(raw); at++ {

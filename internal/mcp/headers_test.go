@@ -46,8 +46,8 @@ func TestHeaderCodec(t *testing.T) {
 	}
 }
 
-// decodeHeader is the reverse of the encoding; false where a marked value is
-// not canonical base64 of UTF-8.
+// decodeHeader reverses the encoding, and reports false if a marked value is not canonical base64
+// of UTF-8.
 func decodeHeader(value string) (string, bool) {
 	if !strings.HasPrefix(value, sentinelStart) || !strings.HasSuffix(value, sentinelEnd) || len(value) < len(sentinelStart)+len(sentinelEnd) {
 		return value, true

@@ -35,7 +35,7 @@ func TestLookalikes(t *testing.T) {
 	if len(found) != len(want)+1 {
 		t.Errorf("got %q", texts)
 	}
-	// Where there is no other of that name it is one that looks like it all the same.
+	// Even if no other tool has that name, the name looks like it.
 	if like := Lookalikes([]string{"раураl"}); like[0] != "paypal" {
 		t.Errorf("got %q", like)
 	}

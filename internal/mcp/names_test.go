@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/spool"
 )
 
-// What is said of the special names is what is said of all names, and the others are those of
-// which nothing is said.
+// The findings about the special names equal the findings about all names, and the other names have
+// no findings.
 func TestSpecialNamesAgreeWithFullComparison(t *testing.T) {
 	defer func(n int) { maxHashes = n }(maxHashes)
 	parts := []string{"get", "sum", "1", "l", "I", "rn", "m", "0", "O", "-", "\u0435", "\u200b", "раураl", "ab"}

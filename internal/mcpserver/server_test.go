@@ -28,7 +28,7 @@ func (h *opening) Prepare(c Caller, m *wire.Message) Job {
 
 func (*opening) Notified(Caller, *wire.Message) {}
 
-// Where there are too many sessions, the one that was used least recently ends.
+// If there are too many sessions, the session that was used least recently ends.
 func TestTheSessionUsedLeastRecentlyEnds(t *testing.T) {
 	h, n := &opening{}, 0
 	h.s = New(h, Options{

@@ -192,5 +192,5 @@ func standardIDs(t *testing.T, v any) {
 	}
 }
 
-// float64s are those that encodings get wrong.
+// float64s are numbers that encodings get wrong.
 var float64s = []float64{0, math.Copysign(0, -1), 1, -1.5, 0.1, 1e21, 1e-9, math.MaxFloat64, math.SmallestNonzeroFloat64, math.Inf(1), math.Inf(-1), math.NaN()}

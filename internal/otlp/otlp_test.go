@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A generator makes random values, of which many are zero, long, or invalid as UTF-8.
+// A generator makes random values; many are zero, long, or invalid as UTF-8.
 type generator struct{ *rand.Rand }
 
 func (g generator) text() string {
@@ -111,8 +111,8 @@ func FuzzStrings(f *testing.F) {
 	})
 }
 
-// The JSON is that of the examples of the protocol: names, hexadecimal ids, numbers of
-// enumerations, strings for 64 bits.
+// The JSON follows the examples of the protocol: names, hexadecimal ids, numbers of enumerations,
+// strings for 64 bits.
 func TestJSONEncoding(t *testing.T) {
 	spans := []Span{{
 		Trace: TraceID{0x5b, 15: 0x0c}, ID: SpanID{0xee, 7: 1}, Sampled: true, Remote: true, Name: "tools/call get-sum", Kind: Client,

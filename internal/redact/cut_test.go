@@ -21,7 +21,7 @@ func TestLongerSecretAroundKnownValueIsHidden(t *testing.T) {
 	}
 }
 
-// The begin of a known value that an excerpt cuts is hidden, and what is none stays as it is.
+// The beginning of a known value that an excerpt cuts is hidden, and other text does not change.
 func TestStartOfCutValueIsHidden(t *testing.T) {
 	var s Secrets
 	s.Learn("hunter22-hunter23", "another one of these")

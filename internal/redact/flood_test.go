@@ -62,7 +62,7 @@ func BenchmarkLearn(b *testing.B) {
 	}
 }
 
-// BenchmarkKnown looks for many values where there are none.
+// BenchmarkKnown searches for many values in a text without them.
 func BenchmarkKnown(b *testing.B) {
 	for _, many := range []int{10, 1000, 100_000} {
 		var s Secrets

@@ -10,7 +10,7 @@ import (
 const (
 	randomText = "f3Kq9ZtW1xRb7LmV2pYc8NhD4sJg6TaQ"
 	pem        = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx\nabc=\n-----END RSA PRIVATE KEY-----"
-	// encrypted has lines of which each alone does not look random.
+	// encrypted has lines that do not look random one by one.
 	encrypted = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nabc/sryyCH7lzm6\n-----END RSA PRIVATE KEY-----"
 )
 
@@ -19,7 +19,7 @@ func TestGuessLevels(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
 		level Guess
-		want  string // of what is hidden; "" where nothing is
+		want  string // of the hidden text, or "" if nothing is hidden
 	}{
 		"random":                  {`{"text":"see ` + randomText + `"}`, GuessLikely, randomText},
 		"not when recording":      {`{"text":"see ` + randomText + `"}`, GuessNone, ""},
@@ -82,7 +82,8 @@ func TestGuessLevels(t *testing.T) {
 	}
 }
 
-// TestTheSameValueHasOnePseudonym: whatever stands around a value, it is told by one text.
+// TestTheSameValueHasOnePseudonym: whatever text surrounds a value, it is replaced by the same
+// text.
 func TestTheSameValueHasOnePseudonym(t *testing.T) {
 	for _, text := range []string{
 		`"` + randomText + `"`, `"a\n` + randomText + `"`, `"{\"a\":\"` + randomText + `\"}"`, `%20` + randomText, "Bearer " + randomText,
@@ -95,7 +96,8 @@ func TestTheSameValueHasOnePseudonym(t *testing.T) {
 	}
 }
 
-// TestMostRandomTextsAreHidden says how many secrets of a usual form are told by their looks.
+// TestMostRandomTextsAreHidden counts the secrets of a usual form that are recognized by their
+// form.
 func TestMostRandomTextsAreHidden(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A text in which a secret may begin at very many places takes about as long as its pieces, and not 16 times and
-// more as long, as if each place were followed by a search of the rest.
+// A text where a secret may begin at very many places takes about as long as its pieces, and not 16
+// times and more as long, as if each place were followed by a search of the rest.
 func TestManyBeginsOfSecretsTakeLinearTime(t *testing.T) {
 	const size, pieces, limit = 8 << 10, 32, 10
 	for _, unit := range []string{"=eyJ1", "=sk-", "=ghp_", "-----BEGIN PRIVATE KEY-----\n", "---- BEGIN PRIVATE KEY ---- "} {

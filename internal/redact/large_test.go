@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/spool"
 )
 
-// inFile gives a text as one of a file, where files can be mapped.
+// inFile returns a text in a mapped file, if files can be mapped.
 func inFile(t *testing.T, text []byte) (raw []byte, is bool) {
 	t.Helper()
 	b := spool.Dir(t.TempDir()).New(int64(len(text)))

@@ -62,7 +62,7 @@ func TestTextsThatAreNoFormsStay(t *testing.T) {
 	}
 }
 
-// The lines of a key are frames of their own where a program prints it.
+// The lines of a key are separate frames if a program prints it.
 func TestLinesOfAValueAreLearnt(t *testing.T) {
 	var s Secrets
 	s.Learn("-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEG\nCCqGSM49AwEHBG0wawIB\n-----END PRIVATE KEY-----\n")

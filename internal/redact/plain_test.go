@@ -29,7 +29,7 @@ func checkPlain(t *testing.T, s *Secrets, raw []byte) (plain bool) {
 	return true
 }
 
-// plainMessages are those for which the pass is made.
+// plainMessages are messages that the fast pass is made for.
 var plainMessages = []string{
 	`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p7","progress":5,"total":100000}}`,
 	`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":0.5,"message":"Schritt 5 ist fertig"}}`,

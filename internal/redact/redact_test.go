@@ -181,7 +181,7 @@ func TestRedactCommand(t *testing.T) {
 	}
 }
 
-// A server cannot pass a secret off as one that is hidden already.
+// A server cannot pass a secret off as an already hidden secret.
 func TestForgedPlaceholdersAreHidden(t *testing.T) {
 	shape := Redacted("x")
 	for _, secret := range []string{

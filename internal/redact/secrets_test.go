@@ -160,8 +160,8 @@ func TestSecretsAreFoundAtEveryPlace(t *testing.T) {
 	}
 }
 
-// In a URL the mark is one that a URL may hold and a person can read, also where a
-// parameter is not named like a secret; and it is known again.
+// In a URL the placeholder is valid and readable, even if a parameter has no secret name; and it is
+// recognized again.
 func TestSecretsInURLs(t *testing.T) {
 	var s Secrets
 	s.Learn(canary)

@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// spellings are the ways in which a text is written elsewhere.
+// spellings are the ways to write a text elsewhere.
 var spellings = []struct {
 	name string
 	// as writes a text; blocks is set where its neighbours change how it is written.

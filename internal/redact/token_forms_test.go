@@ -79,7 +79,8 @@ func TestTokenFormsAreFoundEverywhere(t *testing.T) {
 	}
 }
 
-// Words that begin like tokens, and tokens that are too short or too long for their form, are none.
+// Words that begin like tokens, and tokens that are too short or too long for their form, are not
+// tokens.
 func TestWordsAreNoTokens(t *testing.T) {
 	for _, text := range []string{
 		"task-management-of-the-year-2024", "pattern-matching-with-regular-expressions-2", "SKU-1234567890-ABCDEF-and-more", "key-value-store-with-1000-entries",
@@ -96,7 +97,7 @@ func TestWordsAreNoTokens(t *testing.T) {
 	}
 }
 
-// keyNames are those of private keys in text.
+// keyNames are the names of private keys in text.
 var keyNames = []string{"RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK"}
 
 // keyLine is the i-th line of a made-up key.
@@ -160,8 +161,8 @@ func TestTextsAboutKeysAreNoKeys(t *testing.T) {
 	}
 }
 
-// A word in the user information of a URL is hidden there and nowhere else, and a name alone is none but in
-// a URL of HTTP.
+// A word in the user information of a URL is hidden there and nowhere else, and a name alone is a
+// secret only in a URL of HTTP.
 func TestWordsOfURLs(t *testing.T) {
 	for _, c := range []struct{ url, safe string }{
 		{"postgres://postgres@host/db", "postgres://postgres@host/db"},

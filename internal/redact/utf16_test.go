@@ -16,9 +16,8 @@ func inUTF16(text string, order binary.AppendByteOrder) (raw []byte) {
 	return raw
 }
 
-// What is written in UTF-16, with a mark of the order or without, whole or from its second
-// byte on, has no secret in it that is shown: neither one that is known nor one that is
-// named like a secret.
+// A text in UTF-16, with or without a byte order mark, whole or from its second byte on, shows no
+// secret: neither a known secret nor a value with the name of a secret.
 func TestSecretsInUTF16AreHidden(t *testing.T) {
 	const known, named = "wide-CANARY-0123", "other-CANARY-4567"
 	s := &Secrets{}

@@ -66,7 +66,7 @@ func TestPlaceholdersAreNoSecrets(t *testing.T) {
 	}
 }
 
-// Keys tell things apart in most interfaces: tags, issues, files.
+// Keys identify things in most interfaces: tags, issues, files.
 func TestKeysThatIdentifyThingsStay(t *testing.T) {
 	for _, text := range []string{
 		`get_values(facetKey='environment')`, `{"group_key":"release"}`, `{"orderKey":"created_at"}`, `facet_key=\"url\"`,

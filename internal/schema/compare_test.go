@@ -257,7 +257,7 @@ func TestKeywordsThatLimitNothing(t *testing.T) {
 	}
 }
 
-// Forms that generated values cannot tell apart are not taken for the same.
+// Forms that generated values cannot distinguish do not count as equal.
 func TestUndecidableFormsAreReportedUndecided(t *testing.T) {
 	for _, p := range []struct{ a, b, want string }{
 		{`{"anyOf":[{"pattern":"^x1"},{"type":"null"},{"type":"object"}]}`, `{"anyOf":[{"pattern":"^x2"},{"type":"null"}]}`, "undecided "},

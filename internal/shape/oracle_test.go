@@ -16,8 +16,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// schemas is the folder of the official schemas, beside the repository. It need not be
-// there: shape_test.go has cases of its own.
+// schemas is the folder of the official schemas, beside the repository. It need not be there:
+// shape_test.go has other cases.
 var schemas = filepath.Join("..", "..", "..", "shared", "spec", "schema")
 
 // An oracle is the schema of a revision.
@@ -171,8 +171,8 @@ func changed(raw json.RawMessage) (all []json.RawMessage) {
 	return all
 }
 
-// named is the definition of the schema that a message is about, and the member of it
-// that is looked at; "" where the schema has none.
+// named is the definition of the schema that a message is about, and its member to compare; "" if
+// the schema has no such definition.
 func (o *oracle) named(m message) (schema, sample json.RawMessage) {
 	for _, d := range members(o.definitions) {
 		name := d.Name
@@ -197,16 +197,16 @@ func constMethod(definition json.RawMessage) string {
 	return ""
 }
 
-// lenient are places in which the table says less than the schema, which the room that
-// knows what they mean looks at: the schemas of forms, and JSON Schema itself. The last
-// revision has a JSON value that may be no fraction and no null, which is a slip.
+// lenient are places where the table requires less than the schema, because the packages that know
+// their meaning check them: the schemas of forms, and JSON Schema itself. The last revision has a
+// JSON value that may be no fraction and no null, which is a slip.
 var lenient = []string{
 	"/requestedSchema/properties/", "/experimental/any", "/extensions/any", "/logging/any", "/completions/any",
 	"/metadata/any", "/_meta/any", "/inputSchema/properties/any/any",
 }
 
-// The table says what the official schemas say, of all that they allow and of it with any
-// one thing changed.
+// The table agrees with the official schemas, about everything that they allow and about the same
+// with any one change.
 func TestTableAgreesWithOfficialSchemas(t *testing.T) {
 	compared := map[string]bool{}
 	for at, revision := range table().revisions {

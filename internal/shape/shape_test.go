@@ -100,8 +100,8 @@ func TestFindingsOfServerMessages(t *testing.T) {
 	}
 }
 
-// A list in which all entries have the same fault has one finding for all of them, and a
-// message has not more than a few.
+// A list whose entries all have the same fault has one finding for all, and a message has only a
+// few findings.
 func TestRepeatedFindingsAreMerged(t *testing.T) {
 	tools := strings.Repeat(`{"name":"x","inputSchema":{"type":"object"},"description":null},`, 99)
 	got := check("2025-11-25", "tools/list", `{"jsonrpc":"2.0","id":1,"result":{"tools":[`+tools+`{"name":5,"inputSchema":{"type":"object"}}]}}`)

@@ -119,7 +119,7 @@ func TestVerify(t *testing.T) {
 		err := e.Verify(e.URI, text)
 		m, ok := errors.AsType[*Mismatch](err)
 		if c.what == "front matter" && ok && m.What == "digest" {
-			e.Files[0].Digest = m.Got // that of the text
+			e.Files[0].Digest = m.Got // the digest of the text
 			m, _ = errors.AsType[*Mismatch](e.Verify(e.URI, text))
 		}
 		if (c.what == "") != (err == nil) || c.what != "" && m.What != c.what {

@@ -19,7 +19,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// A bug in one of them ends the command as any other does.
+// A bug in one goroutine ends the command like any other bug.
 func TestSpreadCrash(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{0, batchSize - 1, batchSize, 5*batchSize + 3} {

@@ -74,7 +74,7 @@ func TestBufferKeepsWhatWasWritten(t *testing.T) {
 	}
 }
 
-// A folder in which no file can be made is no error.
+// A folder where no file can be created is not an error.
 func TestBufferWithoutFolder(t *testing.T) {
 	t.Setenv("TMPDIR", "/nowhere")
 	want := random(Memory + 5)

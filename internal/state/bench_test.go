@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// benchStore has twenty sessions, the current one of which is "s0".
+// benchStore returns a store with twenty sessions; the current session is "s0".
 func benchStore(b *testing.B) (*Store, Session) {
 	b.Helper()
 	s := newStore(b)
@@ -67,8 +67,8 @@ func BenchmarkReserve(b *testing.B) {
 	}
 }
 
-// BenchmarkWarmCall is what a warm `mcpc call` asks of the state: the session,
-// the tool's definition (one of 10,000), an id.
+// BenchmarkWarmCall is what a warm `mcpc call` asks of the state: the session, the tool's
+// definition (among 10,000), an id.
 func BenchmarkWarmCall(b *testing.B) {
 	for _, n := range []int{10, 10_000} {
 		b.Run(fmt.Sprintf("tools=%d", n), func(b *testing.B) {

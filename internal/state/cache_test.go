@@ -70,8 +70,8 @@ func TestToolsKeepTheirBytes(t *testing.T) {
 	}
 }
 
-// Whatever part of a list's file survives, the reader returns the true bytes
-// or says that the file is damaged.
+// Whatever part of a list's file survives, the reader returns the true bytes or reports that the
+// file is damaged.
 func TestBrokenToolsFile(t *testing.T) {
 	s := newStore(t)
 	list := oddTools()

@@ -77,8 +77,8 @@ func TestLockFileIsReplaced(t *testing.T) {
 	}
 }
 
-// waiters are the goroutines that wait for a lock. One of an earlier test, which gave up, may
-// still be among them.
+// waiters are the goroutines that wait for a lock. A goroutine of an earlier test, which gave up,
+// may still be among them.
 func waiters() (names []string) {
 	stacks := make([]byte, 1<<20)
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
@@ -90,7 +90,7 @@ func waiters() (names []string) {
 	return names
 }
 
-// waiting waits until a goroutine waits for a lock that is not one of others, and names it.
+// waiting waits until a goroutine waits for a lock and is not among others, and returns its name.
 func waiting(t *testing.T, others []string, entered <-chan error) string {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); runtime.Gosched() {

@@ -82,7 +82,7 @@ func TestPinsAreBounded(t *testing.T) {
 	}
 }
 
-// A file that is damaged is not the same as none, and not overwritten.
+// A damaged file is not treated as missing, and not overwritten.
 func TestDamagedPins(t *testing.T) {
 	s, err := Open(t.TempDir() + "/state")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// The test binary is also the other processes: with this variable set it runs
-// one of children on the directory in its first argument.
+// The test binary is also the other processes: with this variable set it runs a function of
+// children on the directory in its first argument.
 const childVar = "MCPC_STATE_TEST_CHILD"
 
 var children = map[string]func(s *Store, args []string) error{
@@ -246,7 +246,7 @@ func runAndKill(t *testing.T, s *Store, rounds int, d time.Duration) (ids []stri
 	}
 	rest, _ := io.ReadAll(r)
 	_ = cmd.Wait()
-	return append(ids[1:], strings.Fields(string(rest))...) // ids[0] says that it is ready
+	return append(ids[1:], strings.Fields(string(rest))...) // ids[0] reports that it is ready
 }
 
 // childHold takes the lock and keeps it until its input ends.

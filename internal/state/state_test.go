@@ -279,8 +279,7 @@ func TestEveryErrorHasOneHint(t *testing.T) {
 	}
 }
 
-// FuzzState: no file makes the reader panic, and none that it cannot read is
-// ever overwritten.
+// FuzzState: no file makes the reader panic, and no file that it cannot read is ever overwritten.
 func FuzzState(f *testing.F) {
 	for _, file := range damagedFiles {
 		f.Add([]byte(file))

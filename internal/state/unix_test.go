@@ -164,8 +164,8 @@ func TestDirectoryOpenToOthers(t *testing.T) {
 	}
 }
 
-// What belongs to another user is refused. Root gives its own files away; another
-// user has those of root.
+// A file of another user is refused. As root, the test gives its files to another user; any other
+// user tries files of root.
 func TestForeignOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if err := openStore(t, "/").Update(t.Context(), put); !IsReason(err, Unsafe) {
@@ -208,7 +208,7 @@ type ownedBy struct {
 
 func (o ownedBy) Sys() any { return &syscall.Stat_t{Uid: uint32(o.uid)} }
 
-// A user's own link and one of root are followed, that of a third user is not.
+// A user's own link and a link of root are followed, a link of a third user is not.
 func TestLinksOfOtherUsersAreRefused(t *testing.T) {
 	us := os.Geteuid()
 	for uid, want := range map[int][2]bool{us: {true, us == 0}, 0: {us == 0, true}, us + 1: {false, false}, nobody - 1: {false, false}} {

@@ -58,7 +58,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// What changes what would be done is another server, and a new value is none.
+// A change of what would run makes a different server, and a new value does not.
 func TestFingerprint(t *testing.T) {
 	base := func() Server {
 		return Server{Kind: Stdio, Command: []string{"npx", "x"}, Env: []Setting{{"TOKEN", "1"}, {"PATH", "/bin"}}, Folder: "/app", Cwd: "/srv"}

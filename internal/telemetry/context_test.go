@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The cases are those of W3C Trace Context, sections 3.2 and 3.3.
+// The cases come from W3C Trace Context, sections 3.2 and 3.3.
 func TestParseContext(t *testing.T) {
 	const ids = "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7"
 	for text, want := range map[string]string{

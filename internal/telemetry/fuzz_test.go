@@ -10,10 +10,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// oracle counts what has spans, with a Correlator of its own.
+// oracle counts what has spans, with a separate Correlator.
 type oracle struct {
 	correlator wire.Correlator
-	// requests are the refs of requests and rounds, again those that may be a new exchange.
+	// requests are the refs of requests and rounds, again the repeated requests that may be a new
+	// exchange.
 	requests, again int
 	refs            map[int64]bool
 }

@@ -49,7 +49,7 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 const serverURL = "https://user:hunter22@mcp.example.com:8443/mcp?api_key=abcdefabcdef"
 
-// step is one of a Builder: a frame, or a failure.
+// step is a step of a Builder: a frame, or a failure.
 type step struct {
 	frame *wire.Frame
 	fail  func(b *Builder)

@@ -45,7 +45,7 @@ func TestSpanTreesOfTranscripts(t *testing.T) {
 	}
 }
 
-// treeOptions are those that the comment of a file asks for.
+// treeOptions returns the options that the comment of a file asks for.
 func treeOptions(comment string) Options {
 	o := Options{ContextIsOwnSpan: true, Content: strings.Contains(comment, "with content"), URINames: strings.Contains(comment, "with URIs")}
 	if strings.Contains(comment, "with a parent") {

@@ -17,8 +17,8 @@ func TestComparisonNamesItsSides(t *testing.T) {
 	})
 }
 
-// What is compared: the conversation that is shown or selected, that of the selected exchange, else
-// the newest.
+// What is compared: the conversation that is shown or selected, the conversation of the selected
+// exchange, else the newest.
 func TestComparedConversation(t *testing.T) {
 	for _, c := range []struct {
 		keys []string

@@ -51,7 +51,7 @@ func TestConversationsOfSameNamesShowTimes(t *testing.T) {
 	}
 }
 
-// Servers of the same name are told apart by their targets.
+// Servers of the same name are distinguished by their targets.
 func TestServersOfTheSameNameAreToldApart(t *testing.T) {
 	talk := func(server, target string) view.Conversation {
 		return view.Conversation{Client: "c 1.0", Server: server, Target: target}
@@ -75,8 +75,8 @@ func TestServersOfTheSameNameAreToldApart(t *testing.T) {
 	}
 }
 
-// While the newest is followed, the conversation that the start chose gives way to one that begins; one that the user
-// chose does not.
+// While the newest is followed, the conversation that was chosen at the start is replaced by a
+// conversation that begins; a conversation that the user chose is not.
 func TestANewConversationIsFollowed(t *testing.T) {
 	one := []view.Conversation{{ID: "1.1", First: true}}
 	two := []view.Conversation{{ID: "1.1"}, {ID: "2.1", First: true}}

@@ -26,7 +26,7 @@ func drawnOf(l *list, h int) string {
 	return b.String()
 }
 
-// New rows come above the others: those that fit are all shown, and the selected one stays.
+// New rows come above the others: all that fit are shown, and the selected row stays.
 func TestNewRowsAboveAreShown(t *testing.T) {
 	var l list
 	for n := 1; n <= 20; n++ {

@@ -105,7 +105,7 @@ func TestHostileText(t *testing.T) {
 	})
 }
 
-// A conversation of which no row is kept any more is not called unrecorded.
+// A conversation without kept rows is not called unrecorded.
 func TestConversationWithoutKeptRowsIsExplained(t *testing.T) {
 	r := newReader()
 	play(t, 120, 24, r, nil, func(p *player) {
@@ -133,7 +133,7 @@ func TestConversationWithoutKeptRowsIsExplained(t *testing.T) {
 	})
 }
 
-// Without recordings the view says what to do.
+// Without recordings the view shows the next step.
 func TestEmptyViewSaysWhatToDo(t *testing.T) {
 	r := newReader()
 	r.blocks, r.talks = nil, nil

@@ -46,8 +46,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// wellTold fails on an error that no caller expects, and says whether there is
-// none.
+// wellTold fails on an error that no caller expects, and reports whether there is no error.
 func wellTold(t *testing.T, err error) bool {
 	var fault *Error
 	if err != nil && (!errors.As(err, &fault) || fault.Text == "" || fault.Reason == Crashed) {

@@ -61,7 +61,7 @@ func TestECMAPatterns(t *testing.T) {
 	}
 }
 
-// brokenPatterns are those below that are none of ECMA-262 either.
+// brokenPatterns are the patterns below that are not valid in ECMA-262 either.
 var brokenPatterns = []string{`\Z`, `(`, `a**`, `[`, `\`, `\u{}`, `(?=a`, `\k<a>(`}
 
 func TestPatternsNotChecked(t *testing.T) {

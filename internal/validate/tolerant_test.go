@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Keywords of older drafts and null for absent keywords hold as they are meant, and the first warning says that the
-// schema is not valid.
+// Keywords of older drafts and null for absent keywords hold as they are meant, and the first
+// warning reports that the schema is not valid.
 func TestCompileTolerant(t *testing.T) {
 	for _, c := range []struct{ schema, good, bad string }{
 		{`{"minimum":1,"exclusiveMinimum":true}`, `1.5`, `1`},

@@ -71,8 +71,9 @@ func (g growing) begin() {
 	g.change()
 }
 
-// TestPeerNewConversation holds: the conversation that the page began with gives way to one that begins as long as the
-// newest is followed. One that the user chose, an older row and a pause do not.
+// TestPeerNewConversation holds: the conversation that the page began with is replaced by a
+// conversation that begins, as long as the newest is followed. A conversation that the user chose,
+// an older row or a pause prevent that.
 func TestPeerNewConversation(t *testing.T) {
 	b := chromium.Share(t)
 	for name, c := range map[string]struct {
@@ -108,7 +109,7 @@ func TestPeerNewConversation(t *testing.T) {
 	}
 }
 
-// unanswered is a Reader with exchanges that ended, and one that is open since an hour.
+// unanswered is a Reader with exchanges that ended, and an exchange that has been open for an hour.
 type unanswered struct{ *dummy }
 
 func (u unanswered) Conversations() []view.Conversation {
@@ -131,8 +132,8 @@ func (u unanswered) Lanes(context.Context, view.Query, time.Time, time.Time) ([]
 	}}}, nil
 }
 
-// TestPeerTimeOfOpenExchange holds: an exchange that is open for hours leaves the others their room in the Time
-// view, and only one that failed is drawn as failed, and found by ].
+// TestPeerTimeOfOpenExchange holds: an exchange that is open for hours leaves the others their room
+// in the Time view, and only a failed exchange is drawn as failed, and found by ].
 func TestPeerTimeOfOpenExchange(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), unanswered{newDummy()}, nil)
 	p.Type("3")

@@ -245,8 +245,8 @@ func TestPeerAccess(t *testing.T) {
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 
-// TestPeerFirstTalk holds: the conversation that the page begins with is for the Talk without a
-// filter, the one that the user chose for all.
+// TestPeerFirstTalk holds: the conversation that the page begins with applies to the Talk without a
+// filter, the conversation that the user chose to all views.
 func TestPeerFirstTalk(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})
 	shown := func(n int) {
@@ -377,7 +377,7 @@ func TestPeerHoldIsConfirmed(t *testing.T) {
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 
-// TestPeerEndedServer keeps what was read when mcpc has ended, and says so.
+// TestPeerEndedServer checks that the page keeps what was read when mcpc has ended, and reports it.
 func TestPeerEndedServer(t *testing.T) {
 	p, s := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})
 	p.Type("2")
@@ -410,7 +410,7 @@ func TestPeerLargeAnswer(t *testing.T) {
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"), "/api/image?")
 }
 
-// TestPeerWrongAddress says what to do with an address that lets no page in.
+// TestPeerWrongAddress checks the hint for an address that admits no page.
 func TestPeerWrongAddress(t *testing.T) {
 	b := chromium.Share(t)
 	s := start(t, Options{Reader: newDummy(), Assets: assets()})

@@ -53,8 +53,8 @@ func TestPeerRowsArePainted(t *testing.T) {
 	p.Await(painted)
 }
 
-// TestPeerNewAddress holds: another address that is pasted into a tab lets it in, and a page without
-// its server says so.
+// TestPeerNewAddress holds: another address that is pasted into a tab admits it, and a page without
+// its server reports that.
 func TestPeerNewAddress(t *testing.T) {
 	b := chromium.Share(t)
 	p, s := open(t, b, newDummy(), nil)
@@ -82,8 +82,8 @@ func TestPeerNewAddress(t *testing.T) {
 	}
 }
 
-// callable are tools of two servers with the same names, of which one can be called, and is listed twice, and a page of
-// a list that no client fetched.
+// callable are tools of two servers with the same names, and a page of a list that no client
+// fetched. One server can be called, and is listed twice.
 type callable struct{ *dummy }
 
 func (callable) Tools(context.Context, view.Query) ([]view.Tool, error) {
@@ -112,8 +112,8 @@ func (s slow) Call(ctx context.Context, c view.Call) (view.Sent, error) {
 	return view.Sent{}, ctx.Err()
 }
 
-// TestPeerTry holds: the tools that can be called come first, told apart by their servers, and a call
-// can be cancelled.
+// TestPeerTry holds: the tools that can be called come first, distinguished by their servers, and a
+// call can be cancelled.
 func TestPeerTry(t *testing.T) {
 	a := slow{&fakeActor{powers: allPowers}, make(chan error, 1)}
 	p, _ := open(t, chromium.Share(t), callable{newDummy()}, a)
@@ -153,7 +153,7 @@ func TestPeerTry(t *testing.T) {
 	}
 }
 
-// several is a Reader with four conversations, of which the third is the newest of a client.
+// several is a Reader with four conversations; the third is the newest of a client.
 type several struct{ *dummy }
 
 func (several) Conversations() (all []view.Conversation) {
@@ -163,8 +163,8 @@ func (several) Conversations() (all []view.Conversation) {
 	return all
 }
 
-// TestPeerCompare holds: it begins with the conversation that is shown, and the newest other one of
-// its server, the older first.
+// TestPeerCompare holds: it begins with the conversation that is shown, and the newest other
+// conversation of its server, the older first.
 func TestPeerCompare(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), several{newDummy()}, &fakeActor{powers: allPowers})
 	for _, c := range []struct {
@@ -278,7 +278,7 @@ func (a absent) Streams(ctx context.Context, q view.Query) ([]view.Stream, error
 	return a.dummy.Streams(ctx, q)
 }
 
-// TestPeerAbsentConversation holds: a conversation of which no row is kept is not called unrecorded.
+// TestPeerAbsentConversation holds: a conversation without kept rows is not called unrecorded.
 func TestPeerAbsentConversation(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), absent{newDummy()}, nil)
 	for _, name := range []string{"talk", "table"} {

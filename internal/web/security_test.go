@@ -225,7 +225,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	}
 }
 
-// net/http reads the rest of a body before it answers, so one that does not come must end too.
+// net/http reads the rest of a body before it answers, so a body that does not arrive must end too.
 func TestUnfinishedBodyIsCutAtItsTimeLimit(t *testing.T) {
 	past := func() time.Time { return time.Now().Add(-bodyTimeout - time.Second) } // the time for a body is over when it begins
 	s := start(t, Options{Now: past, Stuck: time.Hour})

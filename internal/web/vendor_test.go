@@ -60,7 +60,7 @@ func TestVendoredFilesAreThoseOfTheRegistry(t *testing.T) {
 	}
 }
 
-// The limits of the page's size: all files together, plain and each one gzipped.
+// The limits of the page's size: the total of all files, plain and each gzipped.
 const (
 	maxPageBytes  = 200_000
 	maxPageZipped = 70_000

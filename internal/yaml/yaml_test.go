@@ -117,7 +117,7 @@ func TestParseErrorsHavePositions(t *testing.T) {
 	}
 }
 
-// unclosed is a text of so many lines, of which the line at opens a bracket that nothing
+// unclosed returns a text of the given number of lines; the line at opens a bracket that nothing
 // closes.
 func unclosed(lines, at int) []byte {
 	var b strings.Builder

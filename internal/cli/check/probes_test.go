@@ -135,8 +135,9 @@ func oldTaskServer(cancelled override) []override {
 	}
 }
 
-// probeCases have for each rule a server that breaks it and one that keeps it: the same with
-// overrides, nil for the server as it is. The flags may begin with a name of probedServers.
+// probeCases have for each rule a server that breaks it and a server that keeps it: the same server
+// with overrides; nil leaves the server unchanged. The flags may begin with a name of
+// probedServers.
 var probeCases = []struct {
 	rule, flags string
 	breaks      []override
@@ -251,7 +252,7 @@ var probeCases = []struct {
 	{"L204", "protected", nil, []override{document(serverAt, metadata+"}")}},
 }
 
-// Each probe finds the server that breaks its rule, and passes the one that keeps it.
+// Each probe finds the server that breaks its rule, and passes the server that keeps it.
 func TestProbesFindWhatIsBroken(t *testing.T) {
 	for _, c := range probeCases {
 		t.Run(c.rule, func(t *testing.T) {
@@ -266,8 +267,8 @@ func TestProbesFindWhatIsBroken(t *testing.T) {
 	}
 }
 
-// A server that takes initialize is not judged as one that speaks no other era, even if it
-// lists none.
+// A server that accepts initialize is not judged as a server that speaks no other era, even if it
+// lists no older revision.
 func TestOneEraOnlyIsFoundOut(t *testing.T) {
 	discover := reply(`{"supportedVersions":["2026-07-28"],"capabilities":{},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"server/discover"`)
 	for want, overrides := range map[string][]override{
@@ -419,8 +420,8 @@ var unjudged = map[string]string{
 	"L208": "a token in a URL is written into logs",
 }
 
-// Each rule has an example that breaks it, found as that rule, and one that keeps it: in
-// package lint for what any traffic shows, else a server here.
+// Each rule has an example that breaks it, found as that rule, and an example that keeps it: in
+// package lint if any traffic can show it, else a server here.
 func TestEveryRuleHasItsExamples(t *testing.T) {
 	// L084 is tested in package probe: a server here listens on loopback only.
 	servers := map[string]bool{"L022": true, "L063": true, "L084": true, "L085": true}

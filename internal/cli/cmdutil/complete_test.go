@@ -25,7 +25,7 @@ func offered(env []string, line string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(run(env, args...).Stdout, "\n", " "), " ")
 }
 
-// A flag that takes one of some words offers these, and no files.
+// A flag with fixed values offers these, and no files.
 func TestFlagsWithFixedValues(t *testing.T) {
 	env := clitest.Env(t.TempDir())
 	for line, want := range map[string]string{

@@ -35,7 +35,7 @@ func TestErrorsOfFlags(t *testing.T) {
 	}
 }
 
-// A row of help has no more than 80 columns; its text is a column of its own.
+// A row of help has no more than 80 columns; its text is a separate column.
 func TestRowsOfHelp(t *testing.T) {
 	var b strings.Builder
 	WriteHelpRow(&b, "\n  --flag  ", strings.Repeat("word ", 30))

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// problem returns what a usage error tells a person: its text and its hint.
+// problem returns the text and the hint of a usage error.
 func problem(f *Factory, err error) string {
 	if err == nil {
 		return ""
@@ -37,7 +37,8 @@ func parsed(t *testing.T, words ...string) (*Factory, *cobra.Command) {
 	return f, cmd
 }
 
-// The limits of the flags: what is not given is the default of the client, 0 is none.
+// The limits of the flags: a flag that is not given means the default of the client, 0 means no
+// limit.
 func TestLimitsOfFlags(t *testing.T) {
 	f, _ := parsed(t)
 	limits := f.ClientLimits()
@@ -223,7 +224,7 @@ func TestJSONOfALineThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A line of the shell begins with the flags of the shell, and changes none of them.
+// A line of the shell begins with the flags of the shell, and does not change them.
 func TestShellLineFlagsDoNotChangeShell(t *testing.T) {
 	f, _ := parsed(t, "--timeout", "3", "--jq", ".a")
 	f.NewRoot = func(g *Factory) *cobra.Command {

@@ -45,7 +45,7 @@ func TestLinesOfARedactFile(t *testing.T) {
 	}
 }
 
-// A wrong line is named by its number, and none of its text is shown.
+// A wrong line is named by its number, and its text is not shown.
 func TestWrongLinesOfARedactFile(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"abc", ":1: a value needs at least 4 characters"},

@@ -128,7 +128,7 @@ func TestAnswersInFiles(t *testing.T) {
 	}
 }
 
-// A cut answer has no more characters than --max-chars, and a note that says what is missing.
+// A cut answer has no more characters than --max-chars, and a note about the missing part.
 func TestCutAnswers(t *testing.T) {
 	long := strings.Repeat("abcde ", 50)
 	for _, c := range []struct {

@@ -67,7 +67,7 @@ func TestFilesAreReplacedAsAWhole(t *testing.T) {
 	}
 }
 
-// Text is added to a file, which is made if there is none.
+// Text is added to a file, which is created if it does not exist.
 func TestFilesThatAreAddedTo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	for _, text := range []string{"a", "b"} {

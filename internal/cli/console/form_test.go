@@ -194,7 +194,7 @@ func TestMessagesForAModel(t *testing.T) {
 	}
 }
 
-// An example satisfies the schema that it is of, or there is none.
+// An example satisfies its schema, or there is no example.
 func TestExamplesAreValid(t *testing.T) {
 	for _, c := range []struct{ schema, want string }{
 		{`{"type":"object","properties":{"a":{"type":"integer","minimum":3}},"required":["a"]}`, `{"a":3}`},

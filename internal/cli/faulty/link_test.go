@@ -18,8 +18,8 @@ import (
 	"mcpc/internal/proxy"
 )
 
-// A client of mcpc's own sends to the faults what is for a server, and the path, the query and
-// the Host field arrive as if there were none.
+// A client of mcpc sends to the faults the requests for a server, and the path, the query and the
+// Host field arrive as they would without faults.
 func TestFaultsPassClientTrafficUnchanged(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Host+r.RequestURI)

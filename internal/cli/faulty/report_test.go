@@ -89,7 +89,7 @@ func TestWordsForRules(t *testing.T) {
 	}
 }
 
-// Flags that do not fit together are refused before anything starts.
+// Flags that exclude each other are refused before anything starts.
 func TestFlagsOfFaults(t *testing.T) {
 	for _, c := range []struct {
 		words   []string

@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// rowsView is a view of these rows, of which a filter selects the first so many.
+// rowsView is a view of these rows; a filter selects a number of the first rows.
 type rowsView struct {
 	view.Reader
 	all      []view.Row
@@ -186,7 +186,7 @@ func answer(t *testing.T, a *tools, name, arguments string) (text string, struct
 	return "", nil, nil
 }
 
-// What is not searched to its end says so in the text and in the JSON, and gives no total.
+// An incomplete search is reported in the text and in the JSON, and gives no total.
 func TestAgentSaysWhatItDidNotSearch(t *testing.T) {
 	all := []view.Row{{Key: "1.1", Talk: "1.0"}, {Key: "2.1", Talk: "2.0"}}
 	for _, name := range []string{"find", "findings", "stats", "tools", "conversations"} {

@@ -43,7 +43,8 @@ func TestCopyIsNotTooLong(t *testing.T) {
 	}
 }
 
-// Every form of the same exchanges says that as many secrets are hidden, before and after it is written.
+// Every form of the same exchanges reports the same number of hidden secrets, before and after it
+// is written.
 func TestExportsCountSecretsAlike(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "one.jsonl")
 	hidden := redact.Redacted("s3cret-s3cret")

@@ -53,7 +53,7 @@ func hinted(f *cmdutil.Factory, hint wire.Hint) string {
 	return text
 }
 
-// problem returns what a usage error tells a person: its text and its hint.
+// problem returns the text and the hint of a usage error.
 func problem(f *cmdutil.Factory, err error) string {
 	if err == nil {
 		return ""

@@ -56,7 +56,7 @@ func TestURLAmongWords(t *testing.T) {
 	}
 }
 
-// Words that a command has no use for may belong to one of its flags.
+// Words that a command cannot use may belong to a flag.
 func TestExcessWordsSuggestFlags(t *testing.T) {
 	for _, c := range []struct{ use, flag, line, want string }{
 		{"demo", "", "list all", `demo takes no argument "list all" | did you mean mcpc -s demo list all?`},

@@ -20,8 +20,8 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// A ruleCase is a rule for the one call whose message is its name, and how the call ends: over
-// HTTP and stdio, 0 where the rule is not for that transport.
+// A ruleCase is a rule for the one call whose message is its name, and how the call ends: over HTTP
+// and stdio, or 0 if the rule is not for that transport.
 type ruleCase struct {
 	name, action string
 	http, stdio  int
@@ -92,7 +92,7 @@ func (c ruleCase) timeout(exit int) string {
 	return "60s"
 }
 
-// faulted is a client on a state of its own.
+// faulted runs a client with a separate state.
 func faulted(t *testing.T, args ...string) (exit int, out string) {
 	t.Helper()
 	var text clitest.Buffer
@@ -280,7 +280,7 @@ func TestAClientThatRepeatsACallIsNamed(t *testing.T) {
 			return string(text)
 		}
 	}
-	// A call of get-sum can be repeated, one of touch-resource cannot.
+	// A call of get-sum can be repeated, a call of touch-resource cannot.
 	for cursor := ""; ; {
 		page := post(1, "tools/list", "", cursor)
 		m := regexp.MustCompile(`"nextCursor":("[^"]*")`).FindStringSubmatch(page)

@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/tests/servers"
 )
 
-// A place is a state directory in which command lines run, and a demo server.
+// A place is a state directory for command lines, and a demo server.
 type place struct {
 	t   *testing.T
 	url string
@@ -28,7 +28,7 @@ func begin(t *testing.T) *place {
 	return &place{t, server.URL("/mcp"), []string{"MCPC_STATE=" + filepath.Join(dir, "state")}}
 }
 
-// mcpc runs the words of a line, in which URL is the demo server.
+// mcpc runs the words of a line, where URL means the demo server.
 func (p *place) mcpc(line string) clitest.Output {
 	p.t.Helper()
 	return clitest.MCPC(p.t, p.env, strings.Fields(strings.ReplaceAll(line, "URL", p.url))...)
@@ -53,8 +53,8 @@ func (p *place) contains(line string, code int, stdout, stderr string) {
 	}
 }
 
-// A word names a run, an exchange, a file or the last exchange; what names none is refused with a
-// way out.
+// A word names a run, an exchange, a file or the last exchange; a word that names none of these is
+// refused with a hint.
 func TestWordsForRecordings(t *testing.T) {
 	p := begin(t)
 	p.contains("show last", 2, "", "nothing is recorded")

@@ -184,7 +184,7 @@ func TestRecordedExchangesAsSteps(t *testing.T) {
 	}
 }
 
-// The flags that answer a server are those of the file.
+// The flags that answer a server come from the file.
 func TestAnswersInFiles(t *testing.T) {
 	mcpc := in(t)
 	const extension = `--extension com.example/x={"a":1}`

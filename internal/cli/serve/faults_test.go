@@ -72,7 +72,8 @@ func answering(t *testing.T, responses map[string]string) string {
 	return server.URL
 }
 
-// One server that is down does not stop the others, its calls fail with the cause, and the client is told when it is back.
+// One server that is down does not stop the others, its calls fail with the cause, and the client
+// is notified when it is back.
 func TestAServerThatIsDown(t *testing.T) {
 	var up, down http.Handler = demo.Handler(demo.Options{Now: time.Now}), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	now := make(chan http.Handler, 1)
@@ -121,7 +122,7 @@ func TestAServerThatIsDown(t *testing.T) {
 	}
 }
 
-// A tool that is denied is neither listed nor called; a pattern without a match is told.
+// A tool that is denied is neither listed nor called; a pattern without a match is reported.
 func TestAllowAndDeny(t *testing.T) {
 	s := serve(t, "demo", "two=demo", "--allow", "demo/get-*", "--allow", "two/echo", "--deny", "*/GET-env", "--deny", "two/nothing*")
 	u := s.open("2026-07-28", "", `{}`)
@@ -145,7 +146,8 @@ func TestAllowAndDeny(t *testing.T) {
 	}
 }
 
-// Without prefixes a name is the server's, and one that two servers have is an error of the list.
+// Without prefixes a name is the server's, and a name that two servers have is an error of the
+// list.
 func TestNamesWithoutPrefixes(t *testing.T) {
 	u := serve(t, "demo", "--no-prefix").open("2025-06-18", "", `{}`)
 	if got := u.call("get-sum", `{"a":1,"b":2}`); !strings.Contains(got, "is 3") {
@@ -208,7 +210,7 @@ func TestClientToken(t *testing.T) {
 	}
 }
 
-// Errors of the gateway's own are those of the client's revision.
+// The gateway's own errors have the codes of the client's revision.
 func TestErrors(t *testing.T) {
 	for revision, missing := range map[string]int64{"2025-11-25": -32002, "2026-07-28": -32602} {
 		u := serve(t, "demo", "two=demo").open(revision, "", `{}`)
@@ -243,7 +245,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// Of entries with one name the first is served, however many there are, and it is told once.
+// Of entries with one name the first is served, however many there are, and this is reported once.
 func TestFirstOfDuplicateNamesIsServed(t *testing.T) {
 	tools := strings.Repeat(`{"name":"t","inputSchema":{"type":"object"},"description":"other"},{"name":7},`, 20000)
 	url := answering(t, map[string]string{

@@ -123,7 +123,7 @@ func TestQuestionsInParallel(t *testing.T) {
 	}
 }
 
-// A client without capabilities is asked nothing, and no server is told that it could be.
+// A client without capabilities is asked nothing, and no server gets such capabilities.
 func TestCapabilitiesAreTheClients(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		for _, theirs := range []string{"2025-11-25", "2026-07-28"} {

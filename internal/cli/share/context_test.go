@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/capture/rows"
 )
 
-// A call is given away with the handshake and with the list that had told its client most by then.
+// A call is shared with the handshake and with the most complete list that its client had by then.
 func TestSharedCallHasHandshakeAndList(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(`{"mcpc-traffic":1,"by":"tap"}` + "\n")

@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/tests/servers"
 )
 
-// Over HTTP+SSE the commands open a stream of their own, send the same bytes to the
-// endpoint that it names, and print the answer from it.
+// Over HTTP+SSE the commands open a separate stream, send the same bytes to the endpoint that it
+// names, and print the answer from it.
 func TestExportedCommandsOpenAStream(t *testing.T) {
 	revisions := client.Revisions()
 	oldest := revisions[len(revisions)-1]

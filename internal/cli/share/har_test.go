@@ -57,8 +57,8 @@ func TestHARFitsItsSchema(t *testing.T) {
 	}
 }
 
-// checkTimings: the time of an entry is the sum of its parts, without those that are
-// not known, and TLS is a part of connecting.
+// checkTimings: the time of an entry is the sum of its parts, without the unknown parts, and TLS is
+// a part of connecting.
 func checkTimings(t *testing.T, har string) {
 	t.Helper()
 	var doc struct {

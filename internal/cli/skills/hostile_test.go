@@ -30,7 +30,7 @@ type skillServer struct {
 	methods           []string // with the uri, if there is one
 	endless           bool     // the list of skills
 	endlessFolders    bool
-	// none is set where the server has no skills.
+	// none is set if the server has no skills.
 	none bool
 }
 
@@ -173,14 +173,14 @@ func (s *skillServer) asked(begin string) (n int) {
 	return n
 }
 
-// A skillRun runs mcpc skills in a directory with a state of its own.
+// A skillRun runs mcpc skills in a directory with a separate state.
 type skillRun struct {
 	t    *testing.T
 	home *clitest.Home
 	url  string
 }
 
-// newSkillRun makes the directory that of the process until the test ends.
+// newSkillRun makes the directory the working directory of the process until the test ends.
 func newSkillRun(t *testing.T, url string) skillRun {
 	t.Helper()
 	return skillRun{t, clitest.EnterHome(t), url}
@@ -201,7 +201,7 @@ func (r skillRun) want(code int, text string, words ...string) string {
 	return got.Stdout
 }
 
-// tree are all files and folders below the directory, but those of the state.
+// tree returns all files and folders below the directory, except the state's.
 func (r skillRun) tree() (names []string) {
 	_ = filepath.WalkDir(r.home.Dir, func(name string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(r.home.Dir, name)

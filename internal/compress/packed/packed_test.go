@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// sample is a text of lines, of which some cannot be made smaller.
+// sample returns a text of lines; some cannot be compressed.
 func sample(size int) []byte {
 	random := rand.New(rand.NewPCG(1, 2))
 	var b []byte
@@ -104,7 +104,7 @@ func TestConcurrentReadAt(t *testing.T) {
 	}
 }
 
-// Of a file that is cut anywhere what is before the damage is read, and the error says so.
+// A file that is cut anywhere is read up to the damage, and the error reports it.
 func TestCutFileIsReadUpToTheCut(t *testing.T) {
 	text := sample(3*frameSize + 100)
 	file := written(t, text)
@@ -188,7 +188,7 @@ func TestForgedTablesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		file []byte
 		read int
-		err  error // nil for a *DamagedError
+		err  error // nil expects a *DamagedError
 	}{
 		"true":                     {table(one, 0, length, 8000), 8000, io.EOF},
 		"with checksums":           {table(one, withSums, length, 8000, 1), 8000, io.EOF},

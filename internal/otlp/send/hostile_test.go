@@ -25,7 +25,7 @@ func hangUp(w http.ResponseWriter, raw string) {
 	_ = conn.Close()
 }
 
-// A hostile collector, what it makes of 10 spans, and what is said of it.
+// A hostile collector, its effect on 10 spans, and the text about it.
 var hostile = []struct {
 	name     string
 	answer   http.HandlerFunc
@@ -149,7 +149,8 @@ func TestHostileCollectors(t *testing.T) {
 	}
 }
 
-// The endpoint of one signal is used as it is: a collector that does not take anything at its root is told from others.
+// The endpoint of one signal is used as it is: a collector that accepts nothing at its root is
+// distinguished from others.
 func TestSignalEndpointWithoutPathIsExplained(t *testing.T) {
 	server := newCollector(t, func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) })
 	for path, want := range map[string]string{

@@ -21,11 +21,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A bundle is made of a recording that hides nothing, as another program or an old mcpc might
-// have written it: 200 secrets of ten kinds in twelve places, of which none survives.
+// A bundle is made of a recording that hides nothing, as another program or an old mcpc might have
+// written it: 200 secrets of ten kinds in twelve places. No secret survives.
 
-// bundleCanaries are secrets, each with what only it has, and whether it is told by its name
-// alone, not by its looks.
+// bundleCanaries returns secrets, each with a text that only it has, and whether only its name
+// shows that it is a secret, not its form.
 func bundleCanaries() (all []bundleCanary) {
 	r := rand.New(rand.NewPCG(18, 7))
 	random := func(n int, letters string) string {
@@ -72,8 +72,7 @@ type bundleCanary struct {
 	named bool
 }
 
-// bare is the secret where nothing tells it by its name: those that need one are known to the
-// environment then.
+// value returns the secret as a JSON string.
 func (c bundleCanary) value() string { return string(jsonraw.Quote(c.text)) }
 
 // leakyCapture is a capture with each of the secrets in its place.
@@ -193,7 +192,7 @@ func TestNoCanarySurvivesABundle(t *testing.T) {
 	}
 }
 
-// spellings are the ways in which a secret of several lines or words is looked for.
+// spellings returns the texts to search for a secret of several lines or words.
 func spellings(secret string) map[string]string {
 	longest := ""
 	for line := range strings.Lines(secret) { // of a key each line is one

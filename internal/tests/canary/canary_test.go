@@ -19,8 +19,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// canaries are secrets that must not be found anywhere but where they belong. Each
-// is named by the position in which it crosses.
+// canaries are secrets that must not be found anywhere but where they belong. Each is named by its
+// position in the traffic.
 var canaries = func() map[string]string {
 	all := map[string]string{}
 	for i, position := range []string{

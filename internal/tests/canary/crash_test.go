@@ -45,7 +45,7 @@ func crashing() {
 	os.Exit(code)
 }
 
-// inCommand reports whether the caller's goroutine is the one that runs the command.
+// inCommand reports whether the caller's goroutine runs the command.
 func inCommand() bool {
 	callers := make([]uintptr, 200)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
@@ -60,9 +60,9 @@ func inCommand() bool {
 	}
 }
 
-// A bug that ends mcpc at any moment of a call shows no secret, on standard error with
-// all that can be asked for or on the disk: neither what it says itself, nor the stack
-// of every goroutine, some of which have secrets at hand.
+// A bug that ends mcpc at any moment of a call shows no secret, on standard error with all that can
+// be asked for or on the disk: neither its own text, nor the stacks of all goroutines, some with
+// secrets.
 func TestNoSecretIsShownByACrash(t *testing.T) {
 	s := canaryServer(t, make(chan bool, 1))
 	c := canaries
@@ -75,7 +75,7 @@ func TestNoSecretIsShownByACrash(t *testing.T) {
 				"call", "leak", `{"password":"` + c["argument"] + `"}`, "-vvv", "-s", s.URL + "/mcp?access_token=" + c["url query"],
 				"-H", "Authorization: Bearer " + c["bearer"], "-H", "X-Own-Secret: " + c["own field"],
 			}
-			if where == "beside" { // only the pipe of a child is read by a goroutine of its own
+			if where == "beside" { // only the pipe of a child is read by a separate goroutine
 				args = []string{"call", "echo", `{"message":"password=` + c["argument"] + `"}`, "-vvv", "--", "mcpc", "demo", "--stdio"}
 			}
 			cmd := exec.Command("crashing", args...)

@@ -123,8 +123,8 @@ func leakyLogin(t *testing.T, h *earshot) *httptest.Server {
 	return s
 }
 
-// Every way to a token, as loud as it can be: no secret of it stands on standard
-// error or output, and none on the disk but in the file of the tokens.
+// Every way to a token, with all output: standard error and output have no secret of it, and on the
+// disk only the file of the tokens has one.
 //
 // authorization 61
 func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {

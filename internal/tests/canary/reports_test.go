@@ -127,7 +127,7 @@ func (d *declared) answer(m *wire.Message) []string {
 	return []string{last}
 }
 
-// declaredCanaries has every canary, of which the last third are named by the server.
+// declaredCanaries returns every canary; the server names the last third.
 func declaredCanaries() (d *declared) {
 	d = &declared{}
 	for place := range canarySpellings {
@@ -170,7 +170,7 @@ func (b *reportBench) file(name string) string { return filepath.Join(b.dir, nam
 // run runs a command and looks at its standard error, and at standard output if it is a report.
 func (b *reportBench) run(report bool, args ...string) []byte {
 	b.Helper()
-	out, said, _ := b.mcpc("", args...) // some fail: the server is none of the best
+	out, said, _ := b.mcpc("", args...) // some fail: the server breaks rules
 	b.find(b.T, "standard error of "+strings.Join(args, " "), said)
 	if report {
 		b.find(b.T, "the report of "+strings.Join(args, " "), out)

@@ -99,7 +99,7 @@ func findManyCanaries(t *testing.T, where string, text []byte) {
 	}
 }
 
-// leaks answers a request: with lines that are messages, of which the last is the answer.
+// leaks answers a request: with lines that are messages; the last is the response.
 func leaks(m *wire.Message) (lines []string) {
 	answer := func(body string) { lines = append(lines, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, body)) }
 	note := func(method, body string) {
@@ -221,8 +221,8 @@ func (b canaryBench) talk(args ...string) {
 	}
 }
 
-// 60 secrets in 14 spellings at 15 places, behind a flood of others, through a client, a
-// tap and a proxy, over HTTP and stdio: none is kept, shown or given away.
+// 60 secrets in 14 spellings at 15 places, after a flood of others, through a client, a tap and a
+// proxy, over HTTP and stdio: no secret is kept, shown or shared.
 func TestNoSpellingIsKeptOrShown(t *testing.T) {
 	b := canaryBench{t, t.TempDir()}
 	b.writeValues()

@@ -81,7 +81,7 @@ func faultsPage(cases []faultCase) string {
 	return b.String()
 }
 
-// says is the first line on stderr; where all is well there is none.
+// says returns the first line on stderr, or "" if there is no failure.
 func says(c faultCase) string {
 	for line := range strings.SplitSeq(c.files["stderr"], "\n") {
 		if line = strings.TrimSpace(line); line != "" && line != "..." {

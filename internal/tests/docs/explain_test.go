@@ -182,7 +182,7 @@ func TestEveryKindAndCodeIsExplained(t *testing.T) {
 	}
 }
 
-// Whatever mcpc log says of an exchange can be explained.
+// Every word of mcpc log about an exchange can be explained.
 func TestEveryWordOfTheLogIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
 	words := []string{rows.MethodStream, rows.MethodPipe}

@@ -28,7 +28,7 @@ import (
 
 // What the help says is true: it fits a terminal, and its examples work.
 
-// A command is found by the name that it was asked for, beside the same others or none.
+// A command is found by its name, with or without the other commands.
 func TestCommandsAreMadeByName(t *testing.T) {
 	t.Parallel()
 	f := commands.NewFactory()
@@ -106,9 +106,8 @@ func TestShortHelpIsUniform(t *testing.T) {
 	}
 }
 
-// exampleEndings are the examples that are not meant to end well, by their
-// beginning. The built-in demo server has no tasks, so that none is remembered, and
-// there is no server at mcp.example.
+// exampleEndings are the examples that are not meant to end well, by their beginning. The built-in
+// demo server has no tasks, so that no task is remembered, and there is no server at mcp.example.
 var exampleEndings = []struct{ begins, exit string }{
 	{"mcpc tasks get last", "2"},
 	{"mcpc tasks wait last", "2"},
@@ -123,10 +122,9 @@ var exampleEndings = []struct{ begins, exit string }{
 	{"mcpc auth export", "2"}, // no token is stored
 }
 
-// Each example runs, in a directory that has what the examples speak of: two
-// sessions, of which "box" is one, a lock file, a recording of a list, and the files that are
-// named. An example that
-// serves is ended by a signal once it listens; the usual port may be taken here.
+// Each example runs, in a directory that has what the examples use: two sessions, among them "box",
+// a lock file, a recording of a list, and the files that are named. An example that serves is ended
+// by a signal once it listens; the usual port may be taken here.
 func TestEveryExampleRuns(t *testing.T) {
 	seen := 0
 	for _, c := range commands.All(t) {
@@ -207,7 +205,7 @@ func controlled(t *testing.T, dir string, env []string) (stop func()) {
 	}
 }
 
-// untilSaid gives the line in which a server says that it listens, or the last one.
+// untilSaid returns the line where a server reports that it listens, or the last line.
 func untilSaid(output io.Reader, listens string) (said string) {
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		if said = lines.Text(); strings.Contains(said, listens) {
@@ -217,7 +215,7 @@ func untilSaid(output io.Reader, listens string) (said string) {
 	return said
 }
 
-// exampleFiles are the files that examples name, beside those that a help shows.
+// exampleFiles are the files that examples name, besides the files that a help shows.
 var exampleFiles = map[string]string{
 	"token.json": `{"client_id":"x","access_token":"x","server":"https://mcp.example/mcp"}`,
 	"session.har": `{"log":{"version":"1.2","entries":[{"startedDateTime":"2026-01-01T00:00:00Z","request":{"method":"POST","url":"http://127.0.0.1:1/mcp","headers":[],` +
@@ -272,7 +270,7 @@ func exampleDir(t *testing.T) string {
 	return dir
 }
 
-// serveExample runs a server until it says that it listens.
+// serveExample runs a server until it reports that it listens.
 func serveExample(t *testing.T, dir string, env []string, line string) {
 	t.Helper()
 	cmd := program.Shell(dir, append(env, "MCPC_LISTEN=127.0.0.1:0"), "exec "+line)
@@ -357,8 +355,7 @@ func TestShortHelpIsShort(t *testing.T) {
 	}
 }
 
-// The usage of a command that has commands of its own says whether it does something
-// without one.
+// The usage of a command with subcommands shows whether it does something without a subcommand.
 func TestUsageOfCommandsWithCommands(t *testing.T) {
 	groups := 0
 	for _, c := range commands.All(t) {
@@ -378,7 +375,7 @@ func TestUsageOfCommandsWithCommands(t *testing.T) {
 	}
 }
 
-// Flags that belong together stand together, below one heading.
+// Related flags are below one heading.
 func TestHelpKeepsFlagsTogether(t *testing.T) {
 	together := map[string][]string{
 		"mcpc":        {"header header-file", "json wire jq output", "verbose explain log-level", "cert key", "record no-record"},

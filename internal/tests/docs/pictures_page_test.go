@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// docs/dev/pictures.md, with README.md and docs/inspect.md, shows each picture that there is, in dark and in light, with a
-// text alternative, and all of them together stay small.
+// docs/dev/pictures.md, with README.md and docs/inspect.md, shows each picture that there is, in
+// dark and in light, with a text alternative, and their total size stays small.
 func TestPicturesPage(t *testing.T) {
 	docs := module.Path(t, "docs")
 	readme := strings.Join(strings.SplitN(program.Read(t, module.Path(t, "README.md")), "\n", 31)[:30], "\n")

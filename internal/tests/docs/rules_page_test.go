@@ -19,22 +19,22 @@ import (
 	"mcpc/internal/tests/module"
 )
 
-// A test names what it holds in a line of its own, in the comment of a test
-// function, in a script, or in the text before the files of a case:
+// A test names what it checks in a separate line, in the comment of a test function, in a script,
+// or in the text before the files of a case:
 //
 //	rules 18, 19
 //	authorization 21, 22
 //	surprises 3
 //
-// The numbers of the rules are those of testdata/rules.txt, those of authorization, which
-// is the way to a token step by step, of testdata/authorization.txt, and those of the
-// surprises, which are what real servers were seen to do, of testdata/surprises.txt. docs/dev/rules.md is made
-// from all of it: go test -run TestRulesPage ./internal/tests/docs -rules
+// The numbers of the rules come from testdata/rules.txt, the numbers of authorization, which is the
+// way to a token step by step, from testdata/authorization.txt, and the numbers of the surprises,
+// which real servers were seen to do, from testdata/surprises.txt. docs/dev/rules.md is made from
+// all of it: go test -run TestRulesPage ./internal/tests/docs -rules
 
 var updateRules = flag.Bool("rules", false, "write docs/dev/rules.md anew")
 
-// numbered is one line of rules.txt or surprises.txt. without replaces the tests
-// where there can be none.
+// numbered is one line of rules.txt or surprises.txt. without replaces the tests if tests are
+// impossible.
 type numbered struct {
 	section              string
 	number               int
@@ -46,8 +46,8 @@ type holder struct{ path, name string }
 
 func (h holder) link() string { return fmt.Sprintf("[%s](../../%s)", h.name, h.path) }
 
-// rulesParts are the parts of the page: the word by which tests name a number, which
-// is also the name of the list, and the last number.
+// rulesParts are the parts of the page: the word that tests name a number by, which is also the
+// name of the list, and the last number.
 var rulesParts = []struct {
 	word, intro, column string
 	last                int

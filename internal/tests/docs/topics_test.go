@@ -17,7 +17,7 @@ func TestTopicExamplesRun(t *testing.T) {
 			if !strings.HasPrefix(line, "mcpc -s demo ") && !strings.HasPrefix(line, "echo ") {
 				continue
 			}
-			line, _, _ = strings.Cut(line, "  ") // the text after it says what it does
+			line, _, _ = strings.Cut(line, "  ") // the text after it describes it
 			seen++
 			t.Run(name+"/"+strings.ReplaceAll(line, "/", "|"), func(t *testing.T) {
 				t.Parallel()

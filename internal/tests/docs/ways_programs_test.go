@@ -32,8 +32,8 @@ func decodeYAML(t *testing.T, name string, to any) {
 	}
 }
 
-// ciDir returns a directory with the smoke.mcpc.yaml of README.md for the server at the port, a lock
-// file of the demo server, and before.json: its tools with a different name for one of them.
+// ciDir returns a directory with the smoke.mcpc.yaml of README.md for the server at the port, a
+// lock file of the demo server, and before.json: its tools with a different name for one tool.
 func ciDir(t *testing.T, port string) string {
 	t.Helper()
 	readme := program.Read(t, module.Path(t, "README.md"))
@@ -52,7 +52,7 @@ func ciDir(t *testing.T, port string) string {
 	return dir
 }
 
-// runInDir runs a line of bash in a directory with a state of its own.
+// runInDir runs a line of bash in a directory with a separate state.
 func runInDir(t *testing.T, dir string, env []string, line string) (code int, output string) {
 	t.Helper()
 	cmd := exec.Command("bash", "-c", line)

@@ -29,7 +29,8 @@ type fleetProxy struct {
 	env  map[string]string
 }
 
-// unitProxy is that of the systemd unit for the server files, with the example of its settings.
+// unitProxy returns the proxy of the systemd unit for the server files, with the example of its
+// settings.
 func unitProxy(t *testing.T) fleetProxy {
 	t.Helper()
 	p := fleetProxy{env: map[string]string{}}

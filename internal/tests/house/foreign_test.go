@@ -27,7 +27,7 @@ func TestCompilesForOtherSystems(t *testing.T) {
 	}
 }
 
-// compileErrors are those of all packages of the module for one system.
+// compileErrors returns the errors of all packages of the module for one system.
 func compileErrors(t *testing.T, root, goos, goarch string) (errors []string) {
 	t.Helper()
 	loaded, err := goload.Load(&goload.Config{

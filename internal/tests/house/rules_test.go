@@ -16,8 +16,8 @@ import (
 // is imported, and which names only certain files may use.
 // docs/dev/architecture.md has the reasons.
 
-// floors are the packages below internal/ from the bottom up. A package imports packages of
-// lower floors, and of its own floor as floorRules say.
+// floors are the packages below internal/ from the bottom up. A package imports packages of lower
+// floors, and of its own floor as floorRules allow.
 var floors = [][]string{
 	{
 		"compress", "english", "httpconn", "jsonraw", "loopback", "pause", "recent", "sanitize", "shellwords",
@@ -45,7 +45,7 @@ var floors = [][]string{
 	{"tests"},
 }
 
-// The floors with rules of their own.
+// The floors with special rules.
 const (
 	subjectFloor = 2 // each package is one subject, and imports its own subpackages only
 	groupFloor   = 5 // the commands

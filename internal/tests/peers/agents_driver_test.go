@@ -142,8 +142,8 @@ func (a *agent) wantResult(name string, want ...string) {
 	}
 }
 
-// wantFailure checks that the call of a tool failed, and that the model is told which server is the
-// cause.
+// wantFailure checks that the call of a tool failed, and that the model gets the name of the server
+// that is the cause.
 func (a *agent) wantFailure(name string) {
 	a.t.Helper()
 	server, _, _ := strings.Cut(name, "__")

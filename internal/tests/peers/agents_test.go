@@ -55,7 +55,7 @@ type agentFixture struct {
 	runner
 	port string    // of modern
 	demo *exec.Cmd // modern
-	// serve is mcpc serve over HTTP; nil where the agent starts it.
+	// serve is mcpc serve over HTTP; nil if the agent starts it.
 	serve *exec.Cmd
 	// direct are the texts that calls without an agent gave.
 	direct map[string][]string
@@ -98,8 +98,8 @@ func (f *agentFixture) startDemo() {
 	f.demo = f.listening("demo", "--listen", "127.0.0.1:"+f.port)
 }
 
-// listening starts a server and waits until it listens. It tries again where another process still
-// has the port: one that was forked while freePort looked at it.
+// listening starts a server and waits until it listens. It tries again if another process still has
+// the port: a process that was forked while freePort looked at it.
 func (f *agentFixture) listening(args ...string) *exec.Cmd {
 	f.t.Helper()
 	for deadline := time.Now().Add(program.Patience); ; time.Sleep(20 * time.Millisecond) {
@@ -131,8 +131,9 @@ func (f *agentFixture) listening(args ...string) *exec.Cmd {
 	}
 }
 
-// checkTools compares the tools of the agent with those that the servers list, without the denied
-// one. server-everything adds tools when it is initialized, also by the client's capabilities.
+// checkTools compares the tools of the agent with the tools that the servers list, without the
+// denied tool. server-everything adds tools when it is initialized, also by the client's
+// capabilities.
 func (f *agentFixture) checkTools(a *agent) {
 	f.t.Helper()
 	var want []string
@@ -183,7 +184,7 @@ func (f *agentFixture) checkQuestions(a *agent, answers bool) {
 	for _, server := range []string{"modern", "old", "everything"} {
 		tool := server + "__trigger-elicitation-request"
 		if server == "everything" && !answers {
-			continue // it lists the tool only for those that can answer
+			continue // it lists the tool only for clients that can answer
 		}
 		a.awaitTool(tool, true)
 		a.calls(agentCall{tool, map[string]any{}})

@@ -19,12 +19,12 @@ type peerContent struct {
 	// prompt` and the text that comes, missing a prompt that wants an argument.
 	read, prompt []string
 	missing      string
-	// complete are the words behind `mcpc complete`, and the value that comes;
-	// nil where the peer completes nothing.
+	// complete are the words after `mcpc complete`, and the returned value; nil if the peer
+	// completes nothing.
 	complete []string
 }
 
-// contentOf is nil for peers that have tools only.
+// contentOf returns nil if the peer has only tools.
 func contentOf(p peer) *peerContent {
 	switch {
 	case strings.HasPrefix(p.name, "everything"):

@@ -46,8 +46,8 @@ var everythingCalls = map[string]struct{ arguments, want string }{
 	"simulate-research-query": {`{"topic":"python"}`, "# Research Report: python"},
 }
 
-// Every tool of server-everything is called with success: those that ask, those
-// that make a task of the question, and the one that is a task itself.
+// Every tool of server-everything is called with success: tools that ask, tools that make a task of
+// the question, and the tool that is a task itself.
 func TestPeerEverythingAsks(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"everything-http", "everything-stdio", "everything-sse"} {

@@ -58,7 +58,7 @@ func TestPeerBundleInChromium(t *testing.T) {
 	if len(urls) > 0 {
 		t.Errorf("it asked for %q", urls)
 	}
-	// The looks themselves: a page that breaks its policy and asks for a picture is told.
+	// The check itself: a page that breaks its policy and requests a picture is found.
 	bad := filepath.Join(b.Dir, "bad.html")
 	spoilt := strings.Replace(string(raw), "</body>", "", 1)
 	spoilt = strings.Replace(spoilt, "<main id=\"app\">", `<main id="app"><p style="color:red">x</p><img src="http://127.0.0.1:1/x.png">`, 1)
@@ -71,9 +71,9 @@ func TestPeerBundleInChromium(t *testing.T) {
 	}
 }
 
-// browse opens a page until done says that it has the document and the console that the test waits for, or time is up.
-// Chromium may give the document before the page, which unpacks its data first, has drawn it; under load it sometimes
-// never ends.
+// browse opens a page until done reports that it has the document and the console that the test
+// waits for, or time is up. Chromium may give the document before the page, which unpacks its data
+// first, has drawn it; under load it sometimes never ends.
 func browse(t *testing.T, chromium, page string, done func(dom, log string) bool) (dom, log string, urls []string) {
 	t.Helper()
 	deadline := time.Now().Add(3 * program.Patience)

@@ -12,7 +12,7 @@ import (
 )
 
 // The TypeScript and the shell script that are made of server-everything's tools call it twenty
-// times: the one over one connection, the other with a process each, of which there are three over stdio.
+// times: the one over one connection, the other with a process each; three of them run over stdio.
 func TestPeerGeneratedCode(t *testing.T) {
 	t.Parallel()
 	nodes, err := filepath.Glob(filepath.Join(peersDir(t), "inspector", "node_modules", "node-linux-*", "bin", "node"))

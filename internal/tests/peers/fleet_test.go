@@ -39,7 +39,7 @@ func startFleet(t *testing.T, env []string, args ...string) {
 	})
 }
 
-// The files of docs/fleet are read by those that are meant: strictly.
+// The files of docs/fleet are read strictly by the programs that they are for.
 func TestPeersFleetFiles(t *testing.T) {
 	t.Parallel()
 	for kind, pattern := range map[string]string{"manifests": "kubernetes-*.yaml", "dashboards": "grafana-*.json"} {

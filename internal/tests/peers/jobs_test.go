@@ -23,8 +23,8 @@ import (
 	"mcpc/internal/tests/terminal"
 )
 
-// The jobs for which people open mcpc inspect, in a terminal and in Chromium, over recordings of real
-// clients and servers.
+// The jobs that people open mcpc inspect for, in a terminal and in Chromium, over recordings of
+// real clients and servers.
 
 var shots = flag.String("shots", "", "write pictures of the page and the terminal, job by job, to a directory")
 
@@ -138,7 +138,7 @@ func awaitRecorders(t *testing.T, state string) {
 
 func (l *lab) job(name string) []string { return append(append([]string{}, l.tools...), name) }
 
-// serve starts mcpc as a server, and gives its URL; "" where it has none.
+// serve starts mcpc as a server, and returns its URL, or "" if it has no URL.
 func (l *lab) serve(words ...string) (at string) {
 	cmd := exec.Command("mcpc", words...)
 	cmd.Env = l.env
@@ -159,7 +159,7 @@ func (l *lab) serve(words ...string) (at string) {
 	return <-found
 }
 
-// start starts a client, and gives what waits for its end and tells what it printed.
+// start starts a client, and returns a function that waits for its end and returns its output.
 func (l *lab) start(argv []string, env ...string) (ended func() string) {
 	l.t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)

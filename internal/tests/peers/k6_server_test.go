@@ -232,7 +232,7 @@ func (l scribe) wantParams(t *testing.T, stateless bool, want []string) {
 	}
 }
 
-// A handle that the server gave out in a recording is the one that it gives out now.
+// A handle that the server gave out in a recording is replaced by the handle that it gives out now.
 func TestPeersK6BindsHandles(t *testing.T) {
 	t.Parallel()
 	var given, unknown atomic.Int64

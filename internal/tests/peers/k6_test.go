@@ -158,7 +158,7 @@ func TestPeersK6RunsARecording(t *testing.T) {
 	}
 }
 
-// wantSessions: each session is one that the server gave, is used by one user, and is closed.
+// wantSessions: each session was created by the server, is used by one user, and is closed.
 func (l scribe) wantSessions(t *testing.T) {
 	t.Helper()
 	used, closed := map[string]bool{}, map[string]bool{}

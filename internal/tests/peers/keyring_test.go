@@ -13,9 +13,9 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// A desktop's keyring, GNOME's, on a bus of its own: mcpc keeps its key there where it
-// is open, seals the tokens, and reads them only with it. Where it is locked, and no user
-// is there to open it, the tokens are in the file, and nothing waits.
+// A desktop's keyring, GNOME's, on a separate bus: if it is open, mcpc keeps its key there, seals
+// the tokens, and reads them only with it. If it is locked, and no user is there to open it, the
+// tokens are in the file, and nothing waits.
 //
 // authorization 59
 func TestPeerKeyring(t *testing.T) {

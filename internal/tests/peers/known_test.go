@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// A machine is a user's home directory and a project, in which other programs are configured.
+// A machine is a user's home directory and a project where other programs are configured.
 type machine struct {
 	t                    *testing.T
 	home, project, state string

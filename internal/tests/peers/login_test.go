@@ -32,7 +32,7 @@ import (
 
 var transcripts = flag.String("transcripts", "", "append what the logins looked like to a file")
 
-// A desk is a protected server together with what can be made to happen to it.
+// A desk is a protected server and the changes that a test can make to it.
 type desk struct {
 	target string
 	// change makes the server do otherwise from now on, see the words below.
@@ -40,7 +40,7 @@ type desk struct {
 	device bool
 }
 
-// What a desk can be told.
+// The changes to a desk.
 const (
 	asUsual      = "as usual"
 	revokeAccess = "access tokens are revoked"
@@ -136,8 +136,7 @@ func (v visitor) finds(code int, texts []string, args []string, r ran) {
 	}
 }
 
-// awaitBrowser waits until the browser has said what it ended at: mcpc does not wait
-// for that.
+// awaitBrowser waits until the browser has reported its last page: mcpc does not wait for that.
 func (v visitor) awaitBrowser(args []string, r ran) {
 	v.t.Helper()
 	if !strings.Contains(r.stderr, "log in here: ") {
@@ -314,8 +313,8 @@ func TestPeerLoginDemo(t *testing.T) {
 	newVisitor(t, c.target).walk(c)
 }
 
-// A gate stands before two processes of mcpc demo --auth: it names one of them as the
-// authorization server, and passes on to that.
+// A gate stands before two processes of mcpc demo --auth: it names one process as the authorization
+// server, and passes on to that.
 type gate struct {
 	demos [2]string
 	mu    sync.Mutex

@@ -103,8 +103,8 @@ var allReached = []reached{
 	{"notifications/tasks/status", 1, "everything-stdio", `mcpc call simulate-research-query '{"topic":"bees"}' $T`, "", "# Research Report: bees"},
 }
 
-// notReached are those that no peer here has, or that mcpc has no use for, and what
-// holds them in place of a peer.
+// notReached are the methods that no peer here has, or that mcpc does not use, and what tests them
+// in place of a peer.
 var notReached = []struct{ method, revision, why string }{
 	{"notifications/cancelled, from the server", "2025-11-25", "no peer takes a question back; the transcript legacy-asked-withdrawn"},
 	{"notifications/cancelled, from the server", "2026-07-28", "no peer ends a subscription so; the case F80-listen-stdio-cancelled"},

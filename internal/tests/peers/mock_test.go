@@ -34,9 +34,9 @@ type peerSession struct {
 	record, said string
 }
 
-// eachPeerSession records a session of each client with two servers, of which one
-// speaks the older revisions only, over both transports, and gives it to a subtest.
-// The third server has lists of several pages.
+// eachPeerSession records a session of each client with two servers over both transports. One
+// server speaks only the older revisions. It gives the session to a subtest. The third server has
+// lists of several pages.
 func eachPeerSession(t *testing.T, subtest func(t *testing.T, s peerSession)) {
 	t.Helper()
 	clients := peerClients(t)
@@ -71,7 +71,7 @@ func (s *peerSession) recorded(t *testing.T) {
 	stop()
 }
 
-// era is that of the session: the first client speaks no revision without a handshake.
+// era returns the era of the session: the first client speaks no revision without a handshake.
 func (s *peerSession) era() string {
 	if s.server.newest < "2026" || s.client == "ts-v1" {
 		return "legacy"
@@ -96,9 +96,8 @@ func (s *peerSession) says(t *testing.T, target ...string) string {
 	return string(out)
 }
 
-// ofAnEra are members that only one of the eras has, or that a client of the other one
-// leaves out; and the progress token, which is the number of a request, of which one era
-// has one more.
+// ofAnEra are members that only one era has, or that a client of the other era leaves out; and the
+// progress token, which is the number of a request: one era has one more request.
 var ofAnEra = []string{"io.modelcontextprotocol/serverInfo", "resultType", "ttlMs", "cacheScope", "execution", "progressToken"}
 
 // withoutEra leaves out those members of the JSON in each line, and the order of members,
@@ -147,9 +146,9 @@ func strip(value any) {
 	}
 }
 
-// TestPeerSessionsPlayed: a client prints the same, to the byte, whether it talks to the
-// server or to the recording. In the other era than that of the recording, what belongs
-// to an era is left out. The server gives the recorded answers again.
+// TestPeerSessionsPlayed: a client prints the same, to the byte, whether it talks to the server or
+// to the recording. In a different era than the recording's, members that belong to an era are left
+// out. The server gives the recorded answers again.
 func TestPeerSessionsPlayed(t *testing.T) {
 	t.Parallel()
 	eachPeerSession(t, func(t *testing.T, s peerSession) {
@@ -219,7 +218,7 @@ func (s *peerSession) replayed(t *testing.T) {
 	s.same(t, s.record, "--match-file", rules)
 }
 
-// replayedInTheOtherEra: what only one of the eras has is no difference.
+// replayedInTheOtherEra: a member that only one era has is no difference.
 func (s *peerSession) replayedInTheOtherEra(t *testing.T) {
 	revision := map[string]string{"legacy": "2026-07-28", "modern": "2025-11-25"}[s.era()]
 	for kind, n := range s.same(t, s.record, "--protocol", revision).Passed {
@@ -244,7 +243,7 @@ func (s *peerSession) same(t *testing.T, record string, flags ...string) (report
 	return report
 }
 
-// changed replays a recording in which one value is another one: it is the only difference.
+// changed replays a recording with one changed value: it is the only difference.
 func (s *peerSession) changed(t *testing.T) {
 	recorded, err := os.ReadFile(s.record)
 	if err != nil {

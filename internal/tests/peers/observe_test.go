@@ -100,7 +100,7 @@ func (c *otelCollector) received() string {
 	return string(raw)
 }
 
-// spans are those that were received, with the resources and scopes that they came with.
+// spans returns the received spans, with the resources and scopes that they came with.
 func (c *otelCollector) spans() (all []*tracepb.ResourceSpans) {
 	c.t.Helper()
 	for line := range strings.Lines(c.received()) {
@@ -111,7 +111,7 @@ func (c *otelCollector) spans() (all []*tracepb.ResourceSpans) {
 	return all
 }
 
-// metrics are those that were received, with the resources and scopes that they came with.
+// metrics returns the received metrics, with the resources and scopes that they came with.
 func (c *otelCollector) metrics() (all []*metricspb.ResourceMetrics) {
 	c.t.Helper()
 	for line := range strings.Lines(c.received()) {
@@ -124,7 +124,8 @@ func (c *otelCollector) metrics() (all []*metricspb.ResourceMetrics) {
 	return all
 }
 
-// trace asks the store for a trace by its id in hex. It is nil as long as there is none.
+// trace asks the store for a trace by its id in hex. It returns nil as long as the store has no
+// such trace.
 func (c *otelCollector) trace(id string) []*tracepb.ResourceSpans {
 	c.t.Helper()
 	response, err := http.Get(c.query + "/api/v3/traces/" + id)
@@ -151,8 +152,8 @@ func readSpans(t *testing.T, text string) *tracepb.TracesData {
 	return &data
 }
 
-// readOTLP reads the JSON of OTLP into an official type: the JSON of protobuf, in which ids are
-// hex and not base64.
+// readOTLP reads the JSON of OTLP into an official type: the JSON of protobuf, but with ids in hex
+// instead of base64.
 func readOTLP(t *testing.T, text string, into proto.Message) {
 	t.Helper()
 	var tree any
@@ -204,7 +205,7 @@ func inBase64(v any) error {
 type k6Run struct {
 	code   int
 	output string
-	// counts are the values of counters, and rates those of rates, by the names of metrics.
+	// counts are the values of counters, and rates the values of rates, by the names of metrics.
 	counts, rates map[string]float64
 }
 

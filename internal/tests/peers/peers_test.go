@@ -40,7 +40,7 @@ type peer struct {
 	argv                  []string
 }
 
-// peers are those that need no login.
+// peers returns the peers that need no login.
 func peers(t *testing.T) []peer {
 	t.Helper()
 	return slices.DeleteFunc(slices.Clone(allPeers(t)), func(p peer) bool { return p.transport == "login" })
@@ -180,12 +180,11 @@ func awaitPort(port string) error {
 	}
 }
 
-// A runner runs mcpc, which TestMain put into the PATH, with a state directory of
-// its own.
+// A runner runs mcpc, which TestMain put into the PATH, with a separate state directory.
 type runner struct {
 	t     *testing.T
 	state string
-	// env are variables beside those that every test has.
+	// env are variables in addition to every test's.
 	env []string
 }
 

@@ -49,7 +49,7 @@ func TestPeerSavedCallsAndCode(t *testing.T) {
 					t.Errorf("mcpc run: %s", got)
 				}
 				if p.transport != "http" && hasHTTP(t, p) {
-					return // its code is that of the same server over HTTP
+					return // it has the code of the same server over HTTP
 				}
 				write(filepath.Join(code, p.name, "tools.go"), m.want(0, with(target, "codegen", "--go")...).stdout)
 				if first, second := m.want(0, with(target, "codegen", "--ts")...), m.want(0, with(target, "codegen", "--ts")...); first.stdout != second.stdout {

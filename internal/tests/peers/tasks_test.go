@@ -28,7 +28,7 @@ func TestPeerTasks(t *testing.T) {
 				t.Errorf("the report:\n%s", got)
 			}
 			got := ask(0, `{"topic":"python","ambiguous":true}`, "--answer", "interpretation=Python snake species")
-			// The older server says that it cannot ask over HTTP.
+			// The older server reports that it cannot ask over HTTP.
 			if !strings.Contains(got.stdout, "**Clarification**: snake") && !strings.Contains(got.stdout, "elicitation unavailable on HTTP") {
 				t.Errorf("the report behind a question:\n%s", got.stdout)
 			}

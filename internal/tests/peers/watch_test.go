@@ -36,9 +36,9 @@ import (
 // Real clients talk to real servers through mcpc proxy and mcpc tap, and what
 // crosses is compared before and behind them.
 
-// crossedNotes are the HTTP exchanges at one place: heads of one hop and the date left
-// out, bodies by their length and hash. An empty answer may have a Content-Length at
-// one hop and none at the next, as it happens.
+// crossedNotes are the HTTP exchanges at one place: heads of one hop and the date left out, bodies
+// by their length and hash. An empty response may have a Content-Length at one hop and lack it at
+// the next.
 type crossedNotes struct {
 	mu  sync.Mutex
 	all []string
@@ -172,7 +172,7 @@ func listening(t *testing.T, args ...string) (at string, ended func() string) {
 	return at, ended
 }
 
-// peerClients are command lines to which a target's words are added.
+// peerClients returns command lines; a target's words are added to them.
 func peerClients(t *testing.T) map[string][]string {
 	t.Helper()
 	dir := peersDir(t)
@@ -183,7 +183,7 @@ func peerClients(t *testing.T) map[string][]string {
 	}
 }
 
-// nodeArgv returns the words that start Node as those of the peers do: the first words of one of them.
+// nodeArgv returns the words that start Node like a peer's: the first words of a peer.
 func nodeArgv(t *testing.T) []string {
 	t.Helper()
 	argv := peerNamed(t, "ts-server-stdio").argv

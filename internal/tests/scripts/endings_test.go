@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Every ending has a script, named exit_CODE_KIND, or a reason why it has none.
+// Every kind of outcome has a script, named exit_CODE_KIND, or a reason for having no script.
 func TestEveryEndingHasAScript(t *testing.T) {
 	none := map[wire.Kind]string{
 		wire.CheckFailed: "the scripts of mcpc run and export --check are its tests",

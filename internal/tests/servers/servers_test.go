@@ -39,8 +39,8 @@ func post(client *http.Client, address string) (string, error) {
 	return resp.Status + "\n" + string(body), err
 }
 
-// newClient returns a client that opens a connection for each request: one that is kept open ends
-// with the server that was replaced.
+// newClient returns a client that opens a connection for each request: a connection that is kept
+// open ends with the server that was replaced.
 func newClient(transport *http.Transport) *http.Client {
 	transport.DisableKeepAlives = true
 	return &http.Client{Transport: transport, Timeout: time.Minute}

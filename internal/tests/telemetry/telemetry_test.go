@@ -94,8 +94,8 @@ func TestOneTraceThroughAProxy(t *testing.T) {
 	t.Errorf("the recording has no span %x: %s", sent.SpanId, lines)
 }
 
-// Without --otlp nothing is sent, whatever the variables say, and the context of the environment
-// is passed on as it is. One that is none is not.
+// Without --otlp nothing is sent, whatever the variables say, and the context of the environment is
+// passed on as it is. An invalid context is not.
 func TestTraceContextIsPassedOn(t *testing.T) {
 	t.Parallel()
 	c := collector.Start(t)

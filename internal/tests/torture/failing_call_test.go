@@ -16,10 +16,9 @@ import (
 	"unsafe"
 )
 
-// The kernel makes the n-th call of a process fail: a seccomp filter holds every
-// fallible system call of mcpc until the test lets it through or answers it with
-// an error. So the program under test is the one that users get, and whatever it
-// is made of can fail. It needs Linux 5.19.
+// The kernel makes the n-th call of a process fail: a seccomp filter holds every fallible system
+// call of mcpc until the test lets it through or answers it with an error. So the program under
+// test is the program that users get, and whatever it is made of can fail. It needs Linux 5.19.
 
 // fallible are the calls that can fail in the world, and how.
 var fallible = map[int]syscall.Errno{
@@ -83,7 +82,7 @@ const (
 	sendVerdict      = 0xc0182101
 	letThrough       = 1
 	vfork            = 0x4000
-	execErrno        = 8 // the length of what a child tells of its execve
+	execErrno        = 8 // the length of a child's report about its execve
 	pollIn, pollGone = 1, 16
 )
 
@@ -105,8 +104,8 @@ type ruling struct {
 	flags uint32
 }
 
-// An ordeal is one run of a program of which the nth fallible call fails: of those with the
-// number only, or of all where it is 0.
+// An ordeal is one run of a program whose nth fallible call fails: among the calls with the number
+// only, or among all calls if only is 0.
 type ordeal struct {
 	program   string
 	nth, only int
@@ -114,11 +113,11 @@ type ordeal struct {
 	world string
 	// except are the keys of calls that do not fail.
 	except map[string]bool
-	// keys are those of the calls that could have failed, until one did.
+	// keys are the keys of the calls that could have failed, until a call did.
 	keys []string
 	// subjects counts the calls by what they are about.
 	subjects map[string]int
-	// seen counts the calls; failed is the one that was made to fail.
+	// seen counts the calls; failed is the call that was made to fail.
 	seen   int
 	failed string
 }
@@ -215,8 +214,9 @@ func (o *ordeal) judge(listener int, over <-chan struct{}) {
 	}
 }
 
-// isCandidate reports whether a call is one of those that shall fail, and notes its key: what the call is about and
-// its number among the calls about that. Numbers in names, such as those of sockets, are not part of the key.
+// isCandidate reports whether a call may be made to fail, and notes its key: what the call is about
+// and its number among the calls about that. Numbers in names, such as those of sockets, are not
+// part of the key.
 func (o *ordeal) isCandidate(what string, nr int) bool {
 	if o.only != 0 && o.only != nr {
 		return false
@@ -235,8 +235,8 @@ func (o *ordeal) isCandidate(what string, nr int) bool {
 
 var numbers = regexp.MustCompile(`\d+`)
 
-// counts says what a call is about and how it can fail; 0 if it cannot, or is
-// not the program's: the launcher and the servers are under the filter too.
+// counts returns what a call is about and how it can fail, or 0 if it cannot, or is not the
+// program's: the launcher and the servers are under the filter too.
 func (o *ordeal) counts(n *caught) (what string, errno syscall.Errno) {
 	proc := fmt.Sprintf("/proc/%d/", n.pid)
 	if exe, err := os.Readlink(proc + "exe"); err != nil || exe != o.program {

@@ -22,9 +22,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(program.Tests{M: m}.Run()) }
 
-// Each call to the operating system that can fail does so once, one after the
-// other, on the ways that end well. Whichever it is: no panic, no hang, an exit
-// code that fits, the whole answer or none, and nothing left behind.
+// Each call to the operating system that can fail does so once, one after the other, on the ways
+// that end well. Whichever it is: no panic, no hang, an exit code that fits, the whole answer or no
+// answer, and nothing left behind.
 func TestTorture(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "0")
 	binary := program.BuiltMCPC(t)
@@ -73,9 +73,9 @@ func TestTorture(t *testing.T) {
 			}
 		}
 	}
-	// Files are the same for all transports, and so is the code that reports their errors: a call on a file that
-	// failed with the first transport does not fail again with the others in the same command. The exception is
-	// the command call over stdio, in which every call fails.
+	// Files are the same for all transports, and so is the code that reports their errors: a call
+	// on a file that failed with the first transport does not fail again with the others in the
+	// same command. The exception is the command call over stdio, where every call fails.
 	t.Run("runs", func(t *testing.T) { sweep(t, "http") })
 	t.Run("runs", func(t *testing.T) { sweep(t, "modern", "sse", "stdio") })
 	// The order of a program's calls is not always the same, so that the sweep may pass over a
@@ -136,18 +136,18 @@ func (c *tally) noteFile(command, key string) {
 type rack struct {
 	binary, launcher string
 	args             []string
-	// only is the number of the calls that fail, 0 for any.
+	// only is the number of the calls that fail, or 0, which means any.
 	only int
-	// before is the state that each run starts with, "" for none.
+	// before is the state that each run starts with, or "".
 	before string
-	// good is what a run ends with in which nothing fails.
+	// good is the end of a run where nothing fails.
 	good remains
 	hit  *tally
 	// command is the name of args.
 	command string
-	// first says that the transport is the first one.
+	// first is set for the first transport.
 	first bool
-	// whole says that calls fail even if they failed with the first transport.
+	// whole is set if calls fail even if they failed with the first transport.
 	whole bool
 }
 
@@ -167,7 +167,7 @@ func (r *rack) prepare(t *testing.T, target []string) {
 	}
 }
 
-// turn lets the first call fail, the second, and so on until there is none.
+// turn lets the first call fail, the second, and so on until no call is left.
 func (r *rack) turn(t *testing.T) {
 	calm := r.run(t, &ordeal{})
 	if calm.code != 0 {
@@ -194,7 +194,7 @@ func (r *rack) turn(t *testing.T) {
 	}
 }
 
-// run is one run in a world of its own, which is searched afterwards.
+// run runs the program once in a new world, which is searched afterwards.
 func (r *rack) run(t *testing.T, o *ordeal) remains {
 	t.Helper()
 	world := t.TempDir()
@@ -291,7 +291,7 @@ func isFile(failed string) bool {
 
 var answerID = regexp.MustCompile(`"id":\d+`)
 
-// wrong says what is wrong with what a run left of which one call failed.
+// wrong returns the faults in what a run with one failed call left.
 func (r *rack) wrong(failed string, got remains) string {
 	plain := func(s string) string { return answerID.ReplaceAllString(s, `"id":0`) }
 	switch {
