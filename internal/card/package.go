@@ -44,7 +44,8 @@ var packageKinds = map[string]packageKind{
 	},
 }
 
-// packagePlan returns the plan of a package.
+// packagePlan returns the plan of a package: the command that downloads and runs exactly the
+// version that the document names. It fails if mcpc cannot be sure of that.
 func (f *filler) packagePlan(c Choice) Plan {
 	m := c.members
 	kind := textMember(m, "registryType")
@@ -182,7 +183,7 @@ func (f *filler) addImageCommand(p *Plan, runtime []string, image string, argume
 	for i := 0; i < len(runtime); i++ {
 		word := runtime[i]
 		flag, value, hasEquals := strings.Cut(word, "=")
-		if slices.Contains([]string{"-i", "--interactive", "--rm"}, word) {
+		if slices.Contains([]string{"-i", "--interactive", "--rm"}, word) { // the command has them already
 			continue
 		}
 		valueFollows := runnerFlags["docker"][flag].takesValue && !hasEquals

@@ -134,7 +134,7 @@ func appendUnescaped(text, raw []byte, offset int) (_ []byte, size int) {
 	case '&':
 		end := bytes.IndexByte(raw[offset:min(len(raw), offset+maxEntity)], ';')
 		if end > 1 && (raw[offset+1] == '#' || isNameByte(raw[offset+1])) {
-			if name := string(raw[offset : offset+end+1]); html.UnescapeString(name) != name {
+			if name := string(raw[offset : offset+end+1]); html.UnescapeString(name) != name { // a known entity
 				return append(text, html.UnescapeString(name)...), end + 1
 			}
 		}
@@ -275,7 +275,7 @@ func (k *valueIndex) hasEscape(raw []byte, c byte) bool {
 		i += next
 		before := room[:0]
 		if c == '\n' || c == '\r' {
-			before = raw[max(0, i-wrappedLine):i:i]
+			before = raw[max(0, i-wrappedLine):i:i] // the line that may continue; its capacity protects raw
 		}
 		if _, size := appendUnescaped(before, raw, i); size > 0 {
 			return true

@@ -27,11 +27,13 @@ func hideCurl(raw []byte, _ bool) edit {
 		from += len(curlWord)
 		offset = curlEnd(raw, from)
 		for _, found := range curlUser().FindAllSubmatchIndex(raw[from:offset], -1) {
-			secret := string(raw[from+found[2] : from+found[3]])
+			passwordFrom := from + found[2]
+			passwordTo := from + found[3]
+			secret := string(raw[passwordFrom:passwordTo])
 			if isHidden(secret) || beginsHidden(secret) {
 				continue
 			}
-			e.replace(from+found[2], from+found[3], Redacted(secret))
+			e.replace(passwordFrom, passwordTo, Redacted(secret))
 			e.secrets = append(e.secrets, secret)
 		}
 	}

@@ -84,7 +84,7 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 	}
 	e := edit{raw: raw}
 	for _, p := range all {
-		from, to, quote := numberAround(raw, p.begin, p.end)
+		from, to, quote := numberAround(raw, p.begin, p.end) // a JSON number becomes a string as a whole
 		from = max(e.done, escapeBefore(raw, e.done, from))
 		if from >= to {
 			continue // within the previous number
@@ -150,7 +150,7 @@ func (s *Secrets) windowAt(raw []byte, from int) (to, end int, isSeparated bool)
 	for offset := to; offset > max(from, to-1024); offset-- {
 		switch raw[offset] {
 		case ' ':
-			isSeparated = isNameByte(raw[offset+1])
+			isSeparated = isNameByte(raw[offset+1]) // else it may stand between a name and its colon
 		case ',', '{', '}', '[', ']':
 			isSeparated = true
 		}
@@ -192,6 +192,7 @@ func (l *searcher) search(raw []byte, levels int) []sighting {
 			}
 			searchDecoded(text, origin)
 		})
+		// hasEscapes ignores escapes that no known value has, but a guess may have them.
 		if l.secrets.Guess > GuessNone || l.secrets.values.hasEscapes(raw) {
 			if v, ok := decode(raw, escape); ok {
 				l.learnFrom(raw)

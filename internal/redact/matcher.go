@@ -209,6 +209,7 @@ func (k *valueIndex) scan(text []byte, found func(from, to int, value string)) {
 		if quads[place/64]&(1<<(place%64)) == 0 {
 			continue
 		}
+		// The quadruple may be any of the first ones in a mark.
 		for offset := max(0, i-stride+1); offset <= i && offset+minKnown <= len(text); offset++ {
 			mark := binary.LittleEndian.Uint64(text[offset:])
 			if place := mark * spread >> shift; k.marks[place/64]&(1<<(place%64)) == 0 {

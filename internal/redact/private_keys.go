@@ -92,7 +92,7 @@ func keyStart(before []byte, done int) (place int, ok bool) {
 	for dashes > done && before[dashes-1] == '-' {
 		dashes--
 	}
-	return dashes, dashesEnd-dashes >= 4
+	return dashes, dashesEnd-dashes >= 4 // SSH2 has four, other formats have five
 }
 
 // keyEnd returns the place where a key ends: after its last line, at the quote that ends the string

@@ -164,7 +164,7 @@ func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 	}
 	for _, pattern := range k.patterns {
 		for _, match := range pattern.FindAllIndex(raw, -1) {
-			if match[1] > match[0] {
+			if match[1] > match[0] { // a pattern may also match an empty text
 				all = append(all, sighting{match[0], match[1], string(raw[match[0]:match[1]]), FoundKnown})
 			}
 		}

@@ -38,8 +38,8 @@ func (d *directory) read(name string, limit int64) ([]byte, error) {
 	return raw, err
 }
 
-// saveCached writes one file of a cache, which is a subdirectory with at most maxFiles files, and
-// removes old files.
+// saveCached writes the file of a key in a cache, and removes old files. A cache is a subdirectory
+// with at most maxFiles files. parts are the file's contents.
 func (d *directory) saveCached(ctx context.Context, cache, key string, maxFiles int, parts ...[]byte) error {
 	unlock, err := d.lock(ctx)
 	if err != nil {
@@ -49,7 +49,8 @@ func (d *directory) saveCached(ctx context.Context, cache, key string, maxFiles 
 	if err := makeSubdir(d.file(cache)); err != nil {
 		return err
 	}
-	if err := replaceFile(d.file(cache, hashed(key)), nil, parts...); err != nil {
+	noSync := (func(*os.File) error)(nil) // a cache may be lost
+	if err := replaceFile(d.file(cache, hashed(key)), noSync, parts...); err != nil {
 		return err
 	}
 	prune(d.file(cache), maxFiles, maxCacheSize)

@@ -121,7 +121,9 @@ func nameForURL(text string) string {
 	return strings.Join(parts, "-")
 }
 
-// shortHost returns "notion" for mcp.notion.com.
+// shortHost returns a host without its top-level domain and the common labels at its start, its
+// labels joined by hyphens: "notion" for mcp.notion.com. It returns localhost for a loopback
+// address, and another address unchanged.
 func shortHost(host string) string {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if addr.IsLoopback() {

@@ -76,14 +76,14 @@ func (m *model) toggleMark() tea.Cmd {
 	if key == "" || row == nil {
 		return m.showNoTarget()
 	}
-	on := !row.Mark
+	isMarked := !row.Mark
 	note := row.Note
 	text := "mark taken away"
-	if on {
+	if isMarked {
 		m.act.marked = key
 		text = "marked; m takes it away, n writes a note"
 	}
-	return m.runAction(text, func(_ context.Context, a view.Actor) error { return a.Mark(key, on, note) })
+	return m.runAction(text, func(_ context.Context, a view.Actor) error { return a.Mark(key, isMarked, note) })
 }
 
 func (m *model) editNote() tea.Cmd {

@@ -257,7 +257,8 @@ func (m *model) drawFooter() cells.Line {
 	}
 	line := cells.Line{cells.Blank(1)}
 	hints := m.footerHints()
-	if m.act.form != nil && m.dialog == nil && m.focus <= paneDetail {
+	isFormWaiting := m.act.form != nil && m.dialog == nil && m.focus <= paneDetail // open, without the keys
+	if isFormWaiting {
 		hints = append([]string{"a back to the form"}, hints...)
 	}
 	for _, hint := range hints {

@@ -322,7 +322,7 @@ func (f *field) drawOptions(active bool) cells.Line {
 }
 
 // questionForm returns the form for a question. For a page it only shows the address and never
-// opens it.
+// opens it. A request without a form, such as sampling, gets one field for the JSON of its result.
 func questionForm(q *view.Question) *form {
 	schema := q.Schema
 	text := q.Message

@@ -9,7 +9,7 @@ const helpColumns = 80
 
 // WriteHelpRow writes left, then text beside it, wrapped at helpColumns.
 func WriteHelpRow(b *strings.Builder, left, text string) {
-	indent := strings.Repeat(" ", len(strings.TrimLeft(left, "\n")))
+	indent := strings.Repeat(" ", len(strings.TrimLeft(left, "\n"))) // left may begin with an empty line
 	line := left
 	for i, word := range strings.Fields(text) {
 		if i == 0 {

@@ -98,6 +98,7 @@ func (f *Factory) RecordTypedFlags(flags *pflag.FlagSet) {
 	if recorded.All == "" && recorded.Server == "" {
 		return
 	}
+	// The other commands have none of these flags.
 	for _, c := range f.Commands() {
 		if c.Traits&(AsksServer|NeedsState) != 0 {
 			recorded.Commands[c.Name] = c.Traits&AsksServer != 0

@@ -133,7 +133,7 @@ func AddList(
 func (f *Factory) ListAnswer(l connect.Listing, several, long bool) Answer {
 	ans := Answer{Messages: l.Messages}
 	if len(l.Lists) == 1 && l.Lists[0].JSON != nil {
-		ans.Write = l.Lists[0].WriteJSON
+		ans.Write = l.Lists[0].WriteJSON // AddList has kept only the JSON of the entries
 	} else if f.JSON || f.Jq != "" || f.Output != "" {
 		ans.Result = l.Result(several)
 	}

@@ -155,35 +155,35 @@ func (f *Factory) TelemetryResource() otlp.Resource {
 	}}
 }
 
-// SpanOptions returns b with the settings of the flags.
-func (o *TraceOptions) SpanOptions(f *Factory, b telemetry.Options) telemetry.Options {
-	b.Content = o.content
-	b.URINames = o.uriNames
-	b.Hide = f.Secrets.Frame
-	b.Seed = cmp.Or(b.Seed, rand.Text())
-	return b
+// SpanOptions returns options with the settings of the flags. Without a Seed it gets a random one.
+func (o *TraceOptions) SpanOptions(f *Factory, options telemetry.Options) telemetry.Options {
+	options.Content = o.content
+	options.URINames = o.uriNames
+	options.Hide = f.Secrets.Frame
+	options.Seed = cmp.Or(options.Seed, rand.Text())
+	return options
 }
 
 // sampledSpanOptions returns the options of a Builder that samples as the settings of e say.
-func (o *TraceOptions) sampledSpanOptions(f *Factory, e *traceExport, b telemetry.Options) telemetry.Options {
-	b.Sample = func(trace otlp.TraceID, parent telemetry.Context) bool {
+func (o *TraceOptions) sampledSpanOptions(f *Factory, e *traceExport, options telemetry.Options) telemetry.Options {
+	options.Sample = func(trace otlp.TraceID, parent telemetry.Context) bool {
 		return e.config.Sampler.Sample(trace, parent.IsValid(), parent.Sampled)
 	}
-	return o.SpanOptions(f, b)
+	return o.SpanOptions(f, options)
 }
 
 // start opens the exporter, and sets f.Trace so that it receives the frames.
-func (e *traceExport) start(b telemetry.Options) {
+func (e *traceExport) start(options telemetry.Options) {
 	sending := e.f.TelemetryOptions()
 	metrics := &telemetry.Metrics{Start: e.f.Now()}
 	sending.Collect = func(now time.Time) []otlp.Histogram { return metrics.Collect(now, e.config.Delta) }
-	if b.IsRelay && !e.f.Record.Quiet.Load() { // not for a tap: its stderr belongs to the server
+	if options.IsRelay && !e.f.Record.Quiet.Load() { // not for a tap: its stderr belongs to the server
 		sending.Failing = func(reason string) { e.f.Warn("telemetry: the collector accepts nothing: " + reason) }
 	}
 	e.exporter = send.New(e.config, sending)
-	b.Metrics = metrics
-	b.Emit = func(_ int64, s otlp.Span) { e.exporter.Span(s) }
-	e.live = telemetry.NewLive(telemetry.New(b), e.f.Now)
+	options.Metrics = metrics
+	options.Emit = func(_ int64, s otlp.Span) { e.exporter.Span(s) }
+	e.live = telemetry.NewLive(telemetry.New(options), e.f.Now)
 	e.f.Trace.Tap = e.live.Tap
 	e.f.Trace.Lost = e.live.Gap
 	e.f.Trace.Fail = func(o wire.Outcome) { e.live.Fail(o.ID, o.Kind, e.f.Secrets.Text(o.Text), e.f.Now()) }

@@ -54,7 +54,7 @@ var errEdited = errors.New("it was changed after it was written, and would be lo
 // file. It returns nil if such a folder does not exist.
 func (x export) checkNoLinks(root *os.Root) error {
 	for i, char := range x.folder {
-		if char != '/' {
+		if char != '/' { // else x.folder[:i] is a folder around the skill's
 			continue
 		}
 		parent := x.folder[:i]

@@ -98,6 +98,24 @@ func readResource(flow *Flow, raw []byte, endpoint *url.URL, issuer string) (*Re
 	if err := flow.check("resource metadata is a JSON object (RFC 9728 section 3.2)", err == nil, err); err != nil {
 		return nil, err
 	}
+	if err := r.checkServers(flow, m, issuer); err != nil {
+		return nil, err
+	}
+	if err := m.checkLists(flow, "RFC 9728 section 2", "authorization_servers", "scopes_supported"); err != nil {
+		return nil, err
+	}
+	if err := r.checkID(flow, endpoint); err != nil {
+		return nil, err
+	}
+	if err := r.checkServerURLs(flow); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// checkServers returns an error if the metadata names no authorization server and issuer is "".
+// Otherwise issuer becomes the server; without a strict flow that is no error.
+func (r *Resource) checkServers(flow *Flow, m metadata, issuer string) error {
 	const namesOne = `"authorization_servers" names at least one server ` +
 		`(specification, page authorization, "Authorization Server Location")`
 	namesNone := &Error{
@@ -109,15 +127,14 @@ func readResource(flow *Flow, raw []byte, endpoint *url.URL, issuer string) (*Re
 	}
 	if len(r.AuthorizationServers) == 0 && issuer != "" {
 		r.AuthorizationServers = stringList{issuer}
-		if err := flow.tolerate(namesOne, namesNone); err != nil {
-			return nil, err
-		}
-	} else if err := flow.check(namesOne, len(r.AuthorizationServers) > 0, namesNone); err != nil {
-		return nil, err
+		return flow.tolerate(namesOne, namesNone)
 	}
-	if err := m.checkLists(flow, "RFC 9728 section 2", "authorization_servers", "scopes_supported"); err != nil {
-		return nil, err
-	}
+	return flow.check(namesOne, len(r.AuthorizationServers) > 0, namesNone)
+}
+
+// checkID returns an error if the metadata is not for the server at endpoint or for a part of its
+// origin that contains the endpoint.
+func (r *Resource) checkID(flow *Flow, endpoint *url.URL) error {
 	name := r.ID
 	if name == "" {
 		name = "nothing"
@@ -129,11 +146,16 @@ func readResource(flow *Flow, raw []byte, endpoint *url.URL, issuer string) (*Re
 	}
 	isCovered := Covers(r.ID, endpoint.String())
 	if err := flow.check(`"resource" is this server (RFC 9728 section 3.3)`, isCovered, mismatch); err != nil {
-		return nil, err
+		return err
 	}
 	if strings.TrimSuffix(r.ID, "/") != strings.TrimSuffix(endpoint.String(), "/") {
 		flow.report(Step{Text: "\"resource\" is " + r.ID + ", which contains this server"})
 	}
+	return nil
+}
+
+// checkServerURLs returns an error for the first authorization server whose URL cannot be used.
+func (r *Resource) checkServerURLs(flow *Flow) error {
 	for _, issuer := range r.AuthorizationServers {
 		if _, err := SafeURL(issuer); err != nil {
 			rule := "authorization servers are https, or http on this machine (RFC 8414 section 2)"
@@ -142,10 +164,10 @@ func readResource(flow *Flow, raw []byte, endpoint *url.URL, issuer string) (*Re
 				name = "nothing"
 			}
 			text := "the resource metadata names an authorization server without https: " + name
-			return nil, flow.check(rule, false, blockedError(text))
+			return flow.check(rule, false, blockedError(text))
 		}
 	}
-	return &r, nil
+	return nil
 }
 
 // Covers reports whether a token for resource may be sent to the URL at: the URL has the same origin, the
