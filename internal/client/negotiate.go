@@ -284,7 +284,7 @@ func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult
 		if !c.mayBeSpoiltByProbe(ctx, o) {
 			return o
 		}
-		found.why += ", and so was initialize after it: the server was restarted without it"
+		found.why += ", and initialize after it was rejected too: the server was restarted without the probe"
 	}
 	c.transport().Close()
 	const noSSE = false // without effect: the transport is a process

@@ -138,7 +138,7 @@ func checkUnasked(c *connection, m *wire.Message) {
 	}
 	findings := check(c.revision(), m.Method, m)
 	if len(findings) > 0 && c.once.markReported("shape "+m.Method) {
-		reportShape(c, "the params of "+m.Method+" break "+c.revision(), findings)
+		reportShape(c, "the params of "+m.Method+" do not conform to "+c.revision(), findings)
 	}
 }
 
