@@ -417,7 +417,7 @@ func readRPC(w *ruleScanner, a *Action) error {
 		quoted := w.next()
 		a.Text, err = strconv.Unquote(quoted)
 		if err != nil {
-			return w.errorHere("the message is no text in quotes")
+			return w.errorHere("the message is not a text in quotes")
 		}
 	}
 	a.Data = w.rest()

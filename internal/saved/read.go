@@ -219,7 +219,7 @@ func (r *reader) checkName(name, pointer string) {
 	if !IsName(name) {
 		r.problems = append(r.problems, Problem{
 			At: pointer, OnName: true,
-			Text: fmt.Sprintf("%q is not a variable name: letters, digits and _, and no digit first", name),
+			Text: fmt.Sprintf("%q is not a variable name: use letters, digits and _, and no digit first", name),
 		})
 	}
 }

@@ -62,7 +62,7 @@ const (
 // accepts no path that leaves the folder.
 func checkPath(p string) error {
 	segments := strings.Split(p, "/")
-	bad := func(why string) error { return fmt.Errorf("%q is no path to store: %s", p, why) }
+	bad := func(why string) error { return fmt.Errorf("%q is not a path to store: %s", p, why) }
 	if p == "" || !utf8.ValidString(p) {
 		return bad("it is empty or not UTF-8")
 	}

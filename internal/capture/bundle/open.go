@@ -212,7 +212,7 @@ func (a *archive) findMember(name string) (*zip.File, error) {
 		}
 	}
 	if found == nil {
-		return nil, &Error{Text: "the archive has no " + name + ": it is no bundle, or a part of one"}
+		return nil, &Error{Text: "the archive has no " + name + ": it is not a bundle, or only a part of one"}
 	}
 	return found, nil
 }

@@ -148,7 +148,7 @@ func (*helpAllFlag) Type() string { return "bool" }
 
 // AddIndex declares --index on a command that names a tool.
 func (f *Factory) AddIndex(flags *pflag.FlagSet) {
-	flags.IntVar(&f.Index, "index", 0, "if several tools have the same name: call number N of them, from 1")
+	flags.IntVar(&f.Index, "index", 0, "if several tools have the same name: use number N of them, from 1")
 }
 
 // AddFresh declares --fresh on a command that checks its requests against the server's lists.

@@ -23,7 +23,7 @@ func (s *Faults) listen(path string) (done func(), err error) {
 		return nil, usage.New("--control: another process listens on "+path, "name another socket")
 	}
 	if errors.Is(err, control.ErrNoSocket) {
-		return nil, usage.New("--control: "+path+" is no socket", "name another socket")
+		return nil, usage.New("--control: "+path+" is not a socket", "name another socket")
 	}
 	if err != nil {
 		return nil, usage.New("--control: "+err.Error(), "name a socket in a directory of yours")

@@ -133,7 +133,7 @@ func resultForServer(q view.Question, answer view.Answer) (json.RawMessage, erro
 	case isElicitation && answer.Action != "accept":
 		return jsonraw.With(nil, "action", jsonraw.Quote(answer.Action)), nil
 	case answer.Action != "accept":
-		return nil, errors.New("only a form or a page can be declined in the client's place; drop the message instead")
+		return nil, errors.New("only a form or a page can be declined on behalf of the client; drop the message instead")
 	case isElicitation && q.URL != "":
 		return question.Accept(nil), nil // a page has no content
 	case isElicitation:

@@ -121,7 +121,7 @@ func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 		return err
 	}
 	if script.TLS != "" && o.fault.HasRules() {
-		return usage.New("--fault cannot be combined with a script that uses TLS", wire.Run("proxy --fault")+" before it can")
+		return usage.New("--fault cannot be combined with a script that uses TLS", "run "+wire.Run("proxy --fault")+" in front of it")
 	}
 	faults, err := o.fault.Start(f, faulty.Link(o.stdio))
 	if err != nil {

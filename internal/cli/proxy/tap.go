@@ -62,7 +62,7 @@ help faults.`,
 							wire.Run("proxy --to "+shellwords.Quote(args[0]))+" is for one over HTTP")
 					}
 					if argv := meant.ServerCommand(args); argv != nil {
-						return usage.New(args[0]+" is no program", "did you mean "+meant.StartHint(f, "tap", argv)+"?")
+						return usage.New(args[0]+" is not a program", "did you mean "+meant.StartHint(f, "tap", argv)+"?")
 					}
 					return meant.UnknownCommand(f, cmd, args)
 				}

@@ -71,7 +71,7 @@ func DescribeOmissions(facts har.Imported) []string {
 		what string
 	}{
 		{facts.NotMCP, "left out: not MCP"},
-		{facts.WebSockets, "left out: a WebSocket, which is no transport of MCP"},
+		{facts.WebSockets, "left out: a WebSocket, which is not a transport of MCP"},
 		{facts.Unreadable, "left out: not readable"},
 		{facts.WithoutRequestBody, "without the request's body, which the archive does not have"},
 		{facts.WithoutResponseBody, "without the response's body, which the archive does not have"},

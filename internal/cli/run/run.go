@@ -141,7 +141,7 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 	hasExtension := slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(first)))
 	isServer := !hasExtension && cmdutil.IsFile(first) && meant.IsServerCommand([]string{first})
 	if isServer {
-		return nil, usage.New(first+" is no file of saved calls", meant.ServerCommandHint(f, "list", o.paths))
+		return nil, usage.New(first+" is not a file of saved calls", meant.ServerCommandHint(f, "list", o.paths))
 	}
 	paths, err := findFiles(o.paths)
 	if err != nil {

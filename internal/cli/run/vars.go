@@ -143,7 +143,7 @@ func parseVarFlags(f *cmdutil.Factory, typed []string) (map[string]saved.Value, 
 		if name := w.Path[0].Name; len(w.Path) > 1 || !saved.IsName(name) {
 			return nil, usage.New(
 				fmt.Sprintf("--var: %q is not a variable name", name),
-				"letters, digits and _, and no digit first",
+				"use letters, digits and _, and no digit first",
 			)
 		}
 		v := saved.Value{JSON: w.Raw}

@@ -74,8 +74,8 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.all, "all", false, "serve all sessions and trusted servers")
-	flags.StringArrayVar(&o.allow, "allow", nil, "serve only tools that fit this `pattern`, of NAME/TOOL")
-	flags.StringArrayVar(&o.deny, "deny", nil, "do not serve tools that fit this `pattern`, of NAME/TOOL")
+	flags.StringArrayVar(&o.allow, "allow", nil, "serve only tools whose NAME/TOOL matches this `pattern`")
+	flags.StringArrayVar(&o.deny, "deny", nil, "do not serve tools whose NAME/TOOL matches this `pattern`")
 	flags.BoolVar(&o.noPrefix, "no-prefix", false, "leave the names of tools and prompts as they are")
 	flags.StringVar(
 		&o.http,

@@ -45,7 +45,7 @@ func openOrCreate(dir string) (*os.Root, error) {
 var errForeign = errors.New("there is a folder that mcpc did not write for this skill of this server")
 
 // errLink is the error of a path below the directory that passes through a link.
-var errLink = errors.New("it is no folder, and links are not followed")
+var errLink = errors.New("it is not a folder, and links are not followed")
 
 // errEdited is the error of a folder that a user changed after mcpc wrote it.
 var errEdited = errors.New("it was changed after it was written, and would be lost")

@@ -41,7 +41,7 @@ const (
 var ErrTaken = errors.New("another process listens on it")
 
 // ErrNoSocket is returned for a path of a file that is not a socket.
-var ErrNoSocket = errors.New("it is no socket")
+var ErrNoSocket = errors.New("it is not a socket")
 
 // Listen receives orders on a Unix socket until done is called. Only this user can use the socket.
 // Listen replaces the socket of an ended process.

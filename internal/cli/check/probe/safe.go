@@ -473,7 +473,7 @@ func probeSubscription(ctx context.Context, b *bench) []miss {
 // exemptIfNotChild exempts servers that mcpc did not start.
 func exemptIfNotChild(b *bench) string {
 	if len(b.cleanSession.options.Server.Command) == 0 {
-		return "the server is no process of mcpc's"
+		return "mcpc did not start the server's process"
 	}
 	return ""
 }
