@@ -119,7 +119,7 @@ func (r *planRun) runOpen(ctx context.Context) {
 
 // takeSlot takes a slot for a call in flight, and reports whether it had to wait for one. It returns
 // an error if ctx is done first.
-func takeSlot(ctx context.Context, slots chan<- struct{}) (hasWaited bool, err error) {
+func takeSlot(ctx context.Context, slots chan<- struct{}) (bool, error) {
 	select {
 	case slots <- struct{}{}:
 		return false, nil

@@ -242,7 +242,7 @@ func FrameBytes(line, buf []byte) (raw []byte, ok bool) {
 
 // trailingRaw returns the string, in its quotes, of the member "raw" that ends a line. rest begins
 // with that member. It reports false if rest does not end as a line of a Recorder does.
-func trailingRaw(rest []byte) (quoted []byte, ok bool) {
+func trailingRaw(rest []byte) ([]byte, bool) {
 	text, begins := bytes.CutPrefix(rest, rawPrefix)
 	if !begins || !bytes.HasSuffix(text, []byte(`"}`)) {
 		return nil, false

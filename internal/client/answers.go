@@ -123,7 +123,7 @@ func (o clientSupport) covers(wanted clientSupport) bool {
 // capability; the code is 0 if the request is allowed. A method without its capability gets -32601
 // "method not found"; an undeclared elicitation mode or undeclared sampling tools get -32602
 // "invalid params".
-func (o clientSupport) rejection(method string, params json.RawMessage) (code int64, what string) {
+func (o clientSupport) rejection(method string, params json.RawMessage) (int64, string) {
 	members, _ := jsonraw.Object(params)
 	var isOffered bool // the method as such
 	switch method {

@@ -79,8 +79,8 @@ func withMeta(result json.RawMessage, added ...jsonraw.Member) json.RawMessage {
 }
 
 // name returns the subject of a request: the name of a tool, the URI of a resource, or the id of a
-// task.
-func (p *params) name(method string) (name string, ok bool) {
+// task. It reports false if the request has no subject.
+func (p *params) name(method string) (string, bool) {
 	member := mcp.NameMember(method)
 	if member == "" {
 		return "", false

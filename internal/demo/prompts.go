@@ -143,7 +143,7 @@ func complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult,
 
 // completionCandidates returns all values for an argument. It reports false if nothing is completed
 // there.
-func completionCandidates(p *mcp.CompleteParams) (values []string, ok bool) {
+func completionCandidates(p *mcp.CompleteParams) ([]string, bool) {
 	switch p.Ref.Name + p.Ref.URI + " " + p.Argument.Name {
 	case "completable-prompt department":
 		return slices.Sorted(maps.Keys(teams())), true

@@ -62,7 +62,7 @@ func (m Members) Words(name string) map[string]bool {
 
 // Duplicate returns the first name that occurs twice, which may be "". It reports false if all
 // names differ.
-func (m Members) Duplicate() (name string, twice bool) {
+func (m Members) Duplicate() (string, bool) {
 	if len(m) <= 8 { // faster than a map
 		for i := range m {
 			if slices.ContainsFunc(m[:i], func(o Member) bool { return o.Name == m[i].Name }) {

@@ -51,7 +51,7 @@ func plainAny(number string) string {
 // plainWhole returns a positive whole number of at most 20 digits as digits and a power of ten, see
 // PlainNumber. Otherwise it reports false. Most numbers are whole and positive, and plainWhole is
 // faster.
-func plainWhole(number string) (plain string, ok bool) {
+func plainWhole(number string) (string, bool) {
 	const maxDigits = 20
 	if len(number) == 0 || len(number) > maxDigits || number[0] < '1' {
 		return "", false

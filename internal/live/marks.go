@@ -142,7 +142,7 @@ func (s *Store) Mark(key Key, set bool, note string) error {
 
 // MarkOf reports whether a row is marked, and returns its note. Callbacks of Look and Each may call
 // it.
-func (s *Store) MarkOf(key Key) (set bool, note string) {
+func (s *Store) MarkOf(key Key) (bool, string) {
 	s.marks.mu.Lock()
 	defer s.marks.mu.Unlock()
 	x := s.marks.byKey[key]

@@ -366,7 +366,7 @@ func (s *signal) raise() {
 }
 
 // next returns the number of the last change, and a channel that the next change closes.
-func (s *signal) next() (seq uint64, changed <-chan struct{}) {
+func (s *signal) next() (uint64, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.changed == nil {

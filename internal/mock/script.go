@@ -98,7 +98,7 @@ var events = map[string]string{
 
 // actionTransport returns the only transport of an action, "" if it has both, and whether the
 // action exists.
-func actionTransport(word string) (transport string, known bool) {
+func actionTransport(word string) (string, bool) {
 	for _, w := range Words {
 		if name, _, _ := strings.Cut(w[0], " "); name == word {
 			return w[1], true

@@ -47,7 +47,7 @@ func maxTokens(params json.RawMessage) int {
 
 // firstWords returns the first maxWords words of a text, and whether it cut the text. A negative maxWords
 // is no limit.
-func firstWords(text string, maxWords int) (start string, isCut bool) {
+func firstWords(text string, maxWords int) (string, bool) {
 	if maxWords < 0 {
 		return text, false
 	}

@@ -283,7 +283,7 @@ func asList(v span) []span {
 // quotedAt returns the text between the quotes at a place. In JSON within a JSON string a quote
 // follows one backslash, one level deeper three. If the closing quote is missing, the text reaches
 // to the end of raw. quotedAt reports false if no quote begins at the place.
-func quotedAt(raw []byte, offset int) (v span, ok bool) {
+func quotedAt(raw []byte, offset int) (span, bool) {
 	open := offset
 	for open < len(raw) && raw[open] == '\\' {
 		open++

@@ -10,7 +10,7 @@ import (
 
 // hideInUnicode implements Bytes for text that is not plain. It hides a UTF-16 text with a secret as a
 // whole.
-func (s *Secrets) hideInUnicode(raw []byte) (safe []byte, n int) {
+func (s *Secrets) hideInUnicode(raw []byte) ([]byte, int) {
 	for _, text := range Wide(raw) {
 		if _, n := s.hideInBytes(text); n > 0 {
 			return []byte(Redacted(string(raw))), n

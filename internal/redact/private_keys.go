@@ -71,7 +71,7 @@ func hideKeys(raw []byte, _ bool) edit {
 
 // keyStart returns the place where a key begins, not before done. before is the text up to the word
 // PRIVATE in the key's first line. It reports false if the line is not the first line of a key.
-func keyStart(before []byte, done int) (place int, ok bool) {
+func keyStart(before []byte, done int) (int, bool) {
 	searched := max(done, len(before)-maxKeyName)
 	offset := bytes.LastIndex(before[searched:], []byte("BEGIN"))
 	if offset < 0 {

@@ -218,7 +218,7 @@ func (s *Secrets) hideInFrame(f wire.Frame) wire.Frame {
 
 // Bytes returns raw without its secrets, and the number of replacements. It returns raw itself if
 // it has no secrets, and never modifies it. A UTF-16 text with a secret is hidden as a whole.
-func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
+func (s *Secrets) Bytes(raw []byte) ([]byte, int) {
 	if s.isPlain(raw) {
 		return raw, 0
 	}

@@ -183,7 +183,7 @@ func saveFlag(blocks []block) string {
 
 // writeTexts writes a single text unchanged, and several texts with a line end each. It returns the
 // number of bytes.
-func writeTexts(w io.Writer, texts []block) (n int, err error) {
+func writeTexts(w io.Writer, texts []block) (int, error) {
 	count := &countingWriter{w: w}
 	p := &resultWriter{w: count}
 	for _, b := range texts {

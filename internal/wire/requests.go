@@ -20,9 +20,10 @@ func (r *requests) put(t *thread, m *Traits) {
 	}
 }
 
-// FindSent returns the exchange of the client's last request with an id, in any conversation. The
-// first call builds the index that noteSent then updates; it prefers the exchange that began last.
-func (f *Correlator) FindSent(id []byte) (exchange int, known bool) {
+// FindSent returns the number of the exchange of the client's last request with an id, in any
+// conversation, and whether there is one. The first call builds the index that noteSent then updates;
+// it prefers the exchange that began last.
+func (f *Correlator) FindSent(id []byte) (int, bool) {
 	if f.exchangeBySentID == nil {
 		numbers := map[string]int{}
 		for _, c := range f.conns.All() {

@@ -188,7 +188,7 @@ func (r *limitedReaderAt) ReadAt(b []byte, at int64) (int, error) {
 // countMembers returns how many members the directory at the end of the archive claims, and whether
 // there is a directory. It is checked before the directory is read, because each member takes
 // memory.
-func countMembers(f io.ReaderAt, size int64) (members int, ended bool) {
+func countMembers(f io.ReaderAt, size int64) (int, bool) {
 	const endLength, longestComment = 22, 1<<16 - 1
 	tail := make([]byte, min(size, endLength+longestComment))
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {

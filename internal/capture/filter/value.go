@@ -214,7 +214,7 @@ func sizeBounds(text string, _ time.Time) (low, high int64, ok bool) {
 
 // Size parses a number of bytes: 10kb, 1.5mib, 300. It reports false if the text is no size, or
 // 2^60 bytes or more.
-func Size(text string) (bytes int64, ok bool) {
+func Size(text string) (int64, bool) {
 	for _, u := range sizeUnits {
 		number, found := strings.CutSuffix(strings.ToLower(text), u.suffix)
 		if !found { // the last unit, "", fits any text

@@ -58,7 +58,7 @@ func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err err
 
 // carry writes the lines that the next part repeats, and returns their number: the openings of
 // conversations, the exchanges without a response, and the lines that opened HTTP+SSE streams.
-func (c *Capture) carry(w io.Writer) (carried int, err error) {
+func (c *Capture) carry(w io.Writer) (int, error) {
 	maker := c.newestMaker
 	var lines []span
 	openings := 0

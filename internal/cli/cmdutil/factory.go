@@ -144,7 +144,7 @@ func (f *Factory) AsksJSON(args []string) bool {
 
 // MeantByPath describes a file or folder that -s names instead of a server, and returns a hint for
 // it.
-func (f *Factory) MeantByPath(text string) (what string, hint wire.Hint) {
+func (f *Factory) MeantByPath(text string) (string, wire.Hint) {
 	return f.DescribePath(f, text)
 }
 

@@ -81,8 +81,9 @@ func isDevice(name string) bool {
 const maxLinks = 40
 
 // ownDescriptor returns the number of the process's own stream that name leads to, as /dev/stdout
-// does. Opening such a name would write a redirected file from its start.
-func ownDescriptor(name string) (fd int, ok bool) {
+// does. It reports false for other names. Opening such a name would write a redirected file from its
+// start.
+func ownDescriptor(name string) (int, bool) {
 	for range maxLinks {
 		folder, err := filepath.EvalSymlinks(filepath.Dir(name))
 		if err != nil {

@@ -130,7 +130,7 @@ func (f *Factory) printTruncatedValue(value json.RawMessage, limit int) (render.
 }
 
 // joinTexts joins the values, one on a line. It returns false if a value is not a string.
-func joinTexts(values []json.RawMessage) (lines string, ok bool) {
+func joinTexts(values []json.RawMessage) (string, bool) {
 	var b strings.Builder
 	for _, v := range values {
 		text, ok := jsonraw.Text(v)

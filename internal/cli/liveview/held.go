@@ -145,7 +145,7 @@ func resultForServer(q view.Question, answer view.Answer) (json.RawMessage, erro
 }
 
 // Intercepting reports whether messages are held, and returns the filter.
-func (a *Actor) Intercepting() (on bool, filter string) {
+func (a *Actor) Intercepting() (bool, string) {
 	if g := a.group(); g != nil {
 		return g.Intercepting()
 	}

@@ -104,7 +104,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 }
 
 // markOf reports whether the row of a key is marked, and returns its note.
-func (v *View) markOf(rowKey string) (isMarked bool, note string) {
+func (v *View) markOf(rowKey string) (bool, string) {
 	key, ok := live.ParseKey(rowKey)
 	if !ok {
 		return false, ""

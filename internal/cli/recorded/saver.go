@@ -143,7 +143,7 @@ func (s *ExportSaver) Add(g Request, isOneOfSeveral bool) error {
 
 // stepOf returns a request as a step. It returns false if the request is for a further page of a
 // list.
-func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
+func stepOf(method string, params json.RawMessage) (saved.Step, bool) {
 	members, _ := jsonraw.Object(params)
 	arguments, _ := members.Get("arguments")
 	hasOnly := func(names ...string) bool {

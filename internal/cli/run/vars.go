@@ -155,8 +155,8 @@ func parseVarFlags(f *cmdutil.Factory, typed []string) (map[string]saved.Value, 
 	return values, nil
 }
 
-// lookupEnvironment returns a variable of the environment.
-func lookupEnvironment(f *cmdutil.Factory, name string) (value string, set bool) {
+// lookupEnvironment returns a variable of the environment, and whether it is set.
+func lookupEnvironment(f *cmdutil.Factory, name string) (string, bool) {
 	for _, entry := range f.Environ() {
 		if n, v, _ := strings.Cut(entry, "="); n == name {
 			return v, true

@@ -47,7 +47,7 @@ var protocolMembers = []string{
 
 // Longest returns the longest words of a capture, the longest first, as candidates for hiding. It
 // reads the values of messages, commands and stderr.
-func Longest(c *rows.Capture) (words []string, err error) {
+func Longest(c *rows.Capture) ([]string, error) {
 	l := longestWords{}
 	for _, head := range c.Heads {
 		for _, word := range slices.Concat(head.Argv, head.Command) {

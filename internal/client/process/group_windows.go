@@ -85,7 +85,8 @@ func StartJob(cmd *exec.Cmd) (*Job, error) {
 }
 
 // create creates the job, whose processes end with its last handle.
-func (j *Job) create() (err error) {
+func (j *Job) create() error {
+	var err error
 	j.Handle, err = windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return os.NewSyscallError("CreateJobObject", err)

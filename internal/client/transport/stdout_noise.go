@@ -315,7 +315,7 @@ func (u *partialLine) Write(b []byte) (int, error) {
 }
 
 // pending returns the number of bytes after the last line end, and the first maxShown of them.
-func (u *partialLine) pending() (n int, begin []byte) {
+func (u *partialLine) pending() (int, []byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.size, bytes.Clone(u.start)

@@ -112,7 +112,7 @@ func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.Ra
 
 // listEntries lists the entries of one server under the names that clients use, and stores the
 // tables for these names. It returns false if the server did not answer.
-func (l *link) listEntries(ctx context.Context, k connect.Kind) (items []json.RawMessage, complete bool) {
+func (l *link) listEntries(ctx context.Context, k connect.Kind) ([]json.RawMessage, bool) {
 	ctx, stop := context.WithTimeout(ctx, listTimeout)
 	defer stop()
 	connectCtx, stopConnecting := context.WithTimeout(ctx, connectTimeout)

@@ -176,7 +176,7 @@ func warnOfModelText(c *connect.Conn, tool *connect.Definition) {
 
 // approvedPin returns the pin to compare a definition with: the last pin of this protocol revision,
 // otherwise the newest pin, and whether it is of this revision. There must be at least one pin.
-func approvedPin(pins []state.Pin, revision string) (pin state.Pin, isSameRevision bool) {
+func approvedPin(pins []state.Pin, revision string) (state.Pin, bool) {
 	for _, p := range slices.Backward(pins) {
 		if p.Revision == revision {
 			return p, true

@@ -24,7 +24,7 @@ func pinName(e *skill.Entry) string { return "skill " + e.URI }
 // Skill returns the standing of a skill's files, and what changed since they were approved. It is New
 // if they were never approved or nothing can be stored; a dynamic skill, whose files have no hashes,
 // is always New.
-func Skill(c *connect.Conn, e *skill.Entry) (standing Standing, changes []string) {
+func Skill(c *connect.Conn, e *skill.Entry) (Standing, []string) {
 	fingerprint := e.Print()
 	if c.Store == nil || fingerprint == nil {
 		return New, nil

@@ -43,7 +43,7 @@ func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o 
 
 // endsWithCommand returns why a task ends with this command, and a hint. Returns "" if a later
 // command can use the task.
-func endsWithCommand(c *connect.Conn) (why string, hint wire.Hint) {
+func endsWithCommand(c *connect.Conn) (string, wire.Hint) {
 	const wait = "without --task the call waits for the result"
 	if c.IsKept() && !c.Passing {
 		return "", ""

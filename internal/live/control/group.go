@@ -150,7 +150,7 @@ func (g *Group) Peers() []Hello {
 }
 
 // Intercepting reports whether messages are held, and returns the filter.
-func (g *Group) Intercepting() (on bool, text string) {
+func (g *Group) Intercepting() (bool, string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.intercepts, g.filter

@@ -127,7 +127,7 @@ func identifier(text string) string {
 
 // quotedName returns the JSON string at the beginning of a text and its length in the text, or 0 if
 // the text does not begin with a string.
-func quotedName(text string) (name string, length int) {
+func quotedName(text string) (string, int) {
 	for i := 1; i < len(text) && text[0] == '"'; i++ {
 		switch text[i] {
 		case '\\':

@@ -101,7 +101,7 @@ func parseOneOf[T any](words map[string]T) func(string) (T, error) {
 
 // parseExporters parses OTEL_TRACES_EXPORTER or OTEL_METRICS_EXPORTER, a list. It reports whether the
 // list has OTLP.
-func parseExporters(text string) (on bool, err error) {
+func parseExporters(text string) (bool, error) {
 	names := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' })
 	if slices.Contains(names, "otlp") {
 		return true, nil

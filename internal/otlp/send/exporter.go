@@ -152,7 +152,7 @@ func (e *Exporter) encode(spans []otlp.Span) []byte {
 }
 
 // queueState returns the number of queued spans, and whether the Exporter is closed.
-func (e *Exporter) queueState() (waiting int, closed bool) {
+func (e *Exporter) queueState() (int, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.waiting), e.isClosed

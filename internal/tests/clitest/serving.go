@@ -110,7 +110,7 @@ func (s *Started) await(b *Buffer, pattern string) {
 }
 
 // Stop interrupts the command unless it has ended, and returns its standard error and its exit code.
-func (s *Started) Stop() (stderr string, code int) {
+func (s *Started) Stop() (string, int) {
 	s.t.Helper()
 	select {
 	case <-s.ended:
@@ -120,7 +120,7 @@ func (s *Started) Stop() (stderr string, code int) {
 }
 
 // Wait waits for the end of the command, and returns its standard error and its exit code.
-func (s *Started) Wait() (stderr string, code int) {
+func (s *Started) Wait() (string, int) {
 	s.t.Helper()
 	select {
 	case <-s.ended:

@@ -82,7 +82,7 @@ func (o *Options) Validate() error {
 
 // parseRate reads a number of requests with a unit of time, and returns requests a second. It
 // accepts "" and then returns 0, which means no limit.
-func parseRate(text string) (perSecond float64, ok bool) {
+func parseRate(text string) (float64, bool) {
 	number, unit, _ := strings.Cut(text, "/")
 	per := map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}[unit]
 	n, err := strconv.ParseFloat(number, 64)
