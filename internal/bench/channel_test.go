@@ -2,7 +2,7 @@ package bench
 
 import "testing"
 
-// The rate of a run is within its interval, also where the last answers come late.
+// The rate of a run is within its interval, even if the last responses are late.
 func TestRateIsWithinItsInterval(t *testing.T) {
 	seconds := make([]tally, 10)
 	for i := range seconds {

@@ -99,7 +99,7 @@ func TestAChangeIsFound(t *testing.T) {
 	}
 }
 
-// A change counts where the intervals do not overlap and the shift is more than 5 %.
+// A change counts if the intervals do not overlap and the shift is more than 5 %.
 func TestWhatCountsAsAChange(t *testing.T) {
 	value := func(v, low, high float64) Value { return newValue(v, &Interval{low, high}) }
 	for _, c := range []struct {

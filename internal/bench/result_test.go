@@ -106,8 +106,8 @@ func TestGeneratorLimit(t *testing.T) {
 	}
 }
 
-// Response times that are more than a tenth, and a millisecond, longer at p99 say that
-// something fell behind.
+// Response times that are more than a tenth, and a millisecond, longer at p99 mean that the run
+// fell behind.
 func TestFellBehind(t *testing.T) {
 	at := func(name string, us float64) *Latency {
 		return &Latency{Quantiles: map[string]Value{"p50": {Value: 1}, name: {Value: us}}}

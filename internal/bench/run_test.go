@@ -98,7 +98,7 @@ func TestOpenModelMeasuresTrueLatency(t *testing.T) {
 	}
 }
 
-// mostCallsAtOnce is more than calls stand still in any test.
+// mostCallsAtOnce is more than the calls that wait at the same time in any test.
 const mostCallsAtOnce = 4096
 
 // A server that freezes shows in the open model, and not in the closed one.
@@ -285,7 +285,7 @@ func TestTinyRateMakesOneCall(t *testing.T) {
 	}
 }
 
-// A server that is gone is not called as fast as it refuses.
+// A server that has ended is not called again as fast as it refuses.
 func TestBrokenCallsAreNotRepeatedAtOnce(t *testing.T) {
 	_, starts := ends(t, Plan{Users: 1, Duration: 6 * time.Second}, func(int) CallOutcome { return CallOutcome{Channel: Transport} })
 	if len(starts) != 50 {

@@ -28,7 +28,7 @@ func (s *slowDisk) Write(b []byte) (int, error) {
 
 func (s *slowDisk) Close() error { return nil }
 
-// What is too much to wait for a disk makes the caller wait, and is not lost.
+// If too many frames wait for a disk, the caller waits, and no frame is lost.
 func TestSlowDiskLosesNothing(t *testing.T) {
 	defer func(bytes int) { maxQueuedBytes = bytes }(maxQueuedBytes)
 	maxQueuedBytes = 2 << 20
@@ -82,7 +82,7 @@ func TestQueueBoundsUnwrittenFrames(t *testing.T) {
 	}
 }
 
-// What waits is counted down to nothing, however it is written.
+// The count of waiting frames returns to 0, however they are written.
 func TestQueueCountsWhatWaits(t *testing.T) {
 	disk := &slowDisk{letGo: make(chan struct{})}
 	close(disk.letGo)
@@ -139,7 +139,7 @@ func TestFileThatCannotBeLockedIsNotHeld(t *testing.T) {
 	}
 }
 
-// What is stopped leaves the plain run, and nothing else.
+// A stopped compression leaves the plain run, and no other file.
 func TestStoppedCompressionKeepsPlainRun(t *testing.T) {
 	defer func(n int64) { CompressFrom = n }(CompressFrom)
 	CompressFrom = 1

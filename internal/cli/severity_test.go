@@ -57,7 +57,7 @@ func TestBatchHelpListsSeverities(t *testing.T) {
 	}
 }
 
-// The ending of mcpc list --all and of mcpc grep is the worst of all servers.
+// The outcome of mcpc list --all and of mcpc grep is the worst outcome of all servers.
 func TestWorstServerDecides(t *testing.T) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {

@@ -159,7 +159,8 @@ var wrongLines = []struct{ line, hint string }{
 	{"call -s demo tools/get-sum a=1 b=2", "get-sum"},
 }
 
-// The hint of a wrong command line leads on in one step: it has the right command, which mcpc can parse.
+// The hint of a wrong command line helps in one step: it has the right command, which mcpc can
+// parse.
 func TestWrongLinesLeadToTheRightCommand(t *testing.T) {
 	home := clitest.EnterHome(t)
 	for _, name := range []string{"server.mjs", "server.py", "mcp.json", "args.json", "smoke.mcpc.yaml", "rec.jsonl"} {

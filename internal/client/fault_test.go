@@ -153,7 +153,7 @@ func TestForgedContentLengthIsNotAllocated(t *testing.T) {
 	}
 }
 
-// What keeps a request from being sent at all.
+// The failures that prevent a request from being sent.
 func TestFailuresBeforeSendingAreUnsent(t *testing.T) {
 	dialing := func(err error) func(*Options) {
 		return func(opt *Options) {

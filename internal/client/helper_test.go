@@ -89,7 +89,7 @@ func runHelper(habit string) int {
 // hang waits to be ended. The runtime of Go would end a program that only blocks.
 func hang() { time.Sleep(time.Minute) }
 
-// fork leaves a process behind that keeps the three streams open.
+// fork starts a process that keeps the three streams open after the helper ends.
 func fork() {
 	cmd := exec.Command(os.Args[0], "helper", "lingers")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

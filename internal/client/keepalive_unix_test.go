@@ -110,7 +110,7 @@ func (hs *heldServer) options(opener bool, more []func(*Options)) Options {
 	return opt
 }
 
-// another is another command that goes on with the session.
+// another returns another command that continues the session.
 func (hs *heldServer) another(more ...func(*Options)) *Session {
 	hs.t.Helper()
 	s, o := Open(context.Background(), hs.options(false, more))
@@ -171,8 +171,8 @@ func TestKeptServerServesManyCommands(t *testing.T) {
 	}
 }
 
-// unused waits until no command speaks with the server any more: the supervisor learns that
-// one has gone a moment later.
+// unused waits until no command speaks with the server any more: the supervisor notices a moment
+// later that a command has disconnected.
 func unused(t *testing.T, hs *heldServer) keepalive.Status {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -338,8 +338,8 @@ func TestKeptServerSerializesEqualIDs(t *testing.T) {
 	}
 }
 
-// Where the server may ask back, one command at a time has its turn, so that the question
-// is for who it belongs to.
+// If the server may ask back, only one command at a time uses it, so that a question goes to the
+// right command.
 func TestKeptServerSerializesCommandsItMayAsk(t *testing.T) {
 	t.Parallel()
 	asking, answer := make(chan string), make(chan struct{})
@@ -362,7 +362,7 @@ func TestKeptServerSerializesCommandsItMayAsk(t *testing.T) {
 		t.Errorf("%s was asked", got)
 	}
 	go func() { ends["b"] <- b.Do(context.Background(), Call{Method: "ask"}) }()
-	ask(t, c, "ping", "{}") // another command's ping is answered meanwhile
+	ask(t, c, "ping", "{}") // another command's ping is answered in the meantime
 	answer <- struct{}{}
 	if got := <-asking; got != "b" {
 		t.Errorf("%s was asked", got)
@@ -378,8 +378,8 @@ func TestKeptServerSerializesCommandsItMayAsk(t *testing.T) {
 	}
 }
 
-// A request that waits holds up the requests behind it, but no ping, and a cancellation
-// removes it: the server is sent neither.
+// A waiting request delays the requests after it, but no ping, and a cancellation removes it: the
+// server receives neither.
 func TestPingOvertakesWaitingRequests(t *testing.T) {
 	t.Parallel()
 	asking, answer := make(chan struct{}), make(chan struct{})
@@ -434,7 +434,8 @@ i{"jsonrpc":"2.0","id":904,"method":"cancelled"}
 	a.Close(context.Background(), false)
 }
 
-// What a server asks while no command is connected waits for the next; a ping is answered.
+// A request from the server while no command is connected waits for the next command; a ping is
+// answered.
 func TestKeptServerKeepsQuestions(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 1)
@@ -468,7 +469,7 @@ func TestKeptServerKeepsQuestions(t *testing.T) {
 	s.Close(context.Background(), false)
 }
 
-// Each way to end leaves nothing behind, and reports itself.
+// After each kind of end no process or file remains, and the end is reported.
 func TestKeptServerReportsItsEnd(t *testing.T) {
 	t.Parallel()
 	t.Run("the opener dies", func(t *testing.T) {
@@ -550,8 +551,8 @@ func TestKeptServerReportsItsEnd(t *testing.T) {
 	}
 }
 
-// What the server writes to standard error goes to the connected commands; without one
-// it is kept for the next.
+// The server's standard error goes to the connected commands; without a command it is kept for the
+// next.
 func TestKeptServerStderr(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)

@@ -177,7 +177,7 @@ func (l *laws) brokenHTTP(method string, header http.Header, body []byte) string
 	return l.brokenStamps(header, body)
 }
 
-// brokenStamps holds the header against the body, in the era that has both.
+// brokenStamps compares the header with the body, in the era that has both.
 func (l *laws) brokenStamps(header http.Header, body []byte) string {
 	var m sentMessage
 	if json.Unmarshal(body, &m) != nil || m.ID == nil || !l.stamped {

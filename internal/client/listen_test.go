@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// listen listens for a time to what a filter, as it crosses, names.
+// listen listens for a time to the notifications that a filter, in its JSON form, names.
 func (tr *transcript) listen(s *Session, who, rest string) {
 	span, filter, _ := strings.Cut(rest, " ")
 	d, err := time.ParseDuration(span)

@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/client/process"
 )
 
-// TestMain turns the test binary into a stdio server where it is started as
-// one, and looks for leaked goroutines.
+// TestMain turns the test binary into a stdio server if it is started as one, and checks for leaked
+// goroutines.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "helper" {
 		os.Exit(runHelper(os.Args[2]))

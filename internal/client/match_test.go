@@ -47,7 +47,7 @@ func (s *stage) members(want, got []byte) {
 	}
 }
 
-// missing says where got lacks what want has, or "".
+// missing returns the place where got lacks a member of want, or "".
 func missing(want, got any, at string) string {
 	switch w := want.(type) {
 	case map[string]any:

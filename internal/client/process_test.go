@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// started opens a conversation with the helper and its bad habit. Whatever
-// happens, no process of its group may be left at the end of the test.
+// started opens a conversation with the helper and its bad habit. At the end of the test no process
+// of its group may be left.
 func started(t *testing.T, habit string, more ...func(*Options)) (*Session, wire.Outcome) {
 	t.Helper()
 	self, err := os.Executable()
@@ -148,7 +148,7 @@ func TestProcessEndsMidCall(t *testing.T) {
 	closeAndCheck(t, s, "exit status 2")
 }
 
-// What a server answers before it ends is the answer.
+// A response before the server's end is the response.
 func TestProcessEndsAfterCall(t *testing.T) {
 	t.Parallel()
 	s, o := started(t, "exits-after-call")
@@ -185,8 +185,8 @@ func TestProcessShutdown(t *testing.T) {
 	}
 }
 
-// A child that ends and leaves a process with open streams behind is not waited for, and the
-// process that it left is ended.
+// A child that ends and leaves a process with open streams is not waited for, and the process that
+// it left is ended.
 func TestProcessLeavesADaemon(t *testing.T) {
 	t.Parallel()
 	s, o := started(t, "forks-and-exits", func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev20260728, true })
@@ -242,8 +242,8 @@ func TestProcessNoise(t *testing.T) {
 	}
 }
 
-// A server that is started once more, in another revision, says again what it said;
-// what is counted is what it says.
+// A server that is started once more, in another revision, repeats its output; the count is the
+// count of lines of one process.
 func TestProcessNoiseIsCountedForOneProcess(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{

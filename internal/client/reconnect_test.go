@@ -6,7 +6,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The ending of a call is about that call, whichever of its exchanges came last.
+// The outcome of a call is about that call, whatever exchange was last.
 func TestOutcomeIsAboutTheCall(t *testing.T) {
 	lost := wire.Outcome{Kind: wire.Transport, Reached: wire.Unknown}
 	unsent := wire.Outcome{Kind: wire.Transport, Retryable: true}

@@ -197,7 +197,7 @@ func TestManyResumeALostSession(t *testing.T) {
 	}
 }
 
-// Closing while requests run ends them and leaves nothing behind.
+// Closing while requests run ends them completely.
 func TestCloseWhileCalling(t *testing.T) {
 	f := newFake(t)
 	s, o := Open(context.Background(), f.options())
@@ -331,7 +331,7 @@ func TestOpenWithoutClockAndCallbacks(t *testing.T) {
 	s.Close(context.Background(), true)
 }
 
-// What an earlier run remembered is looked at before it is used.
+// The memory of an earlier run is checked before it is used.
 func TestInvalidMemoryIsNotResumed(t *testing.T) {
 	f := newFake(t)
 	for _, m := range []Memory{

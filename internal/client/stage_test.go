@@ -231,7 +231,7 @@ func (s *stage) newest() *visit {
 	return s.last
 }
 
-// expect waits for the next request and holds it against the section.
+// expect waits for the next request and compares it with the section.
 func (s *stage) expect(method string, want []byte) bool {
 	select {
 	case s.last = <-s.requests:

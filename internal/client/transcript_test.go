@@ -194,7 +194,7 @@ func (tr *transcript) answer(ctx context.Context, q InputRequest) Answer {
 	select {
 	case <-time.After(span):
 	case <-ctx.Done():
-		time.Sleep(time.Nanosecond) // of the transcript's clock: what goes on meanwhile is said first
+		time.Sleep(time.Nanosecond) // of the transcript's clock: events of this moment are written first
 		tr.say("asked no more")
 		return Answer{}
 	}
@@ -394,7 +394,7 @@ func (tr *transcript) frame(f wire.Frame) {
 	io.WriteString(w, "\n")
 }
 
-// compare holds what came against a section, or writes it there.
+// compare compares the result with a section, or writes it there.
 func (tr *transcript) compare(name, section, got string) {
 	want := tr.section(section)
 	if want == nil && section == "frames" {

@@ -129,7 +129,7 @@ func TestTypesAloneCompile(t *testing.T) {
 	golden(t, "types.ts.txt", code)
 }
 
-// A schema that leads back to itself many times ends.
+// Reading a schema that refers to itself many times ends.
 func TestRecursiveSchemasAreBounded(t *testing.T) {
 	props := func(of string) string {
 		var all []string

@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What a server writes into an error is shown as far as a person reads.
+// A server's text in an error is cut to a readable length.
 func TestLongLoginErrorsAreCut(t *testing.T) {
 	o := AuthFailed(&auth.Error{Rule: auth.TokenRefused, Text: "no token: " + strings.Repeat("A", 500_000)}, wire.Outcome{})
 	if len(o.Text) > host.MostSaid+100 || !strings.HasPrefix(o.Text, "no token: AAA") || !strings.HasSuffix(o.Text, "bytes") {

@@ -56,8 +56,8 @@ func ExampleDial() {
 	// Returns the sum of two numbers
 }
 
-// A tool is called with arguments that are checked against its inputSchema; the Outcome
-// says which layer failed, if one did.
+// A tool is called with arguments that are checked against its inputSchema; the Outcome names the
+// layer that failed, if any.
 func ExampleConn_callTool() {
 	withDemo(func(ctx context.Context, env *host.Env) {
 		conn, _ := connect.Dial(ctx, env, connect.Options{})

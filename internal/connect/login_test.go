@@ -179,7 +179,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 	}
 }
 
-// A failed login is of the kind that its cause has; what may pass can be tried again.
+// A failed login has the kind of its cause; a temporary failure can be tried again.
 func TestAuthFailed(t *testing.T) {
 	t.Parallel()
 	out := connect.AuthFailed(errors.New("other"), wire.Outcome{Hint: "before"})
@@ -242,7 +242,7 @@ func TestLearnSecrets(t *testing.T) {
 	}
 }
 
-// What a server repeats of the secrets is not kept.
+// Secrets that a server repeats are not kept.
 func TestSafeInfoHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "")

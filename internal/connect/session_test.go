@@ -119,7 +119,7 @@ func TestServerAgreementsAreRememberedForADay(t *testing.T) {
 	}
 }
 
-// The declared capabilities decide what is asked for, and what is said about an answer.
+// The declared capabilities decide what is requested, and the text about an answer.
 func TestCapabilities(t *testing.T) {
 	t.Parallel()
 	server := connecttest.Play(t, `speaks 2025-11-25
@@ -295,7 +295,7 @@ func (r *collector) Empty() { r.names = nil }
 
 func (r *collector) Special() []string { return r.names }
 
-// A tool is found by its name; what is not there is said with what was perhaps meant.
+// A tool is found by its name; a missing tool is reported with the name that was perhaps meant.
 func TestDefineFindsToolsByName(t *testing.T) {
 	t.Parallel()
 	const script = "speaks 2026-07-28\ntool one\ntool two\ntool twice\ntool twice\n" +
@@ -634,7 +634,7 @@ func TestALostServerIsExplained(t *testing.T) {
 	}
 }
 
-// What is offered to the server is what the flags and the user can answer.
+// The capabilities that the server gets are the ones that the flags and the user can answer.
 func TestOfferedCapabilitiesFollowFlagsAndUser(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -702,7 +702,7 @@ func TestASessionWithoutTheCapabilities(t *testing.T) {
 	}
 }
 
-// Nothing answers at the default URL: the hint says how to name a server.
+// Nothing answers at the default URL: the hint shows how to name a server.
 func TestUnreachableDefaultURLIsExplained(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "http://127.0.0.1:1/mcp")

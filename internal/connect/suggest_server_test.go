@@ -6,7 +6,7 @@ import (
 	"mcpc/internal/connect/host"
 )
 
-// A tool's name that begins with a known server's name leads to this server.
+// A tool's name that begins with a known server's name gives a hint with this server.
 func TestSuggestServer(t *testing.T) {
 	c := &Conn{Env: &host.Env{
 		Shared: &host.Shared{}, UI: host.Quiet{}, Getenv: func(string) string { return "" }, Environ: func() []string { return nil },

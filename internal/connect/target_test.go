@@ -60,7 +60,7 @@ func home(t *testing.T, env *host.Env, files map[string]string, variables ...str
 	return dir
 }
 
-// Which server is meant by what the user says, and how it is shown.
+// The server that the user's word means, and its name for display.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -147,8 +147,7 @@ func TestInputEndsWhileAsked(t *testing.T) {
 	})
 }
 
-// Several rounds ask for the same in both eras, where the server keeps nothing
-// as well as where it waits.
+// Several rounds ask for the same in both eras, both if the server keeps no state and if it waits.
 func TestAskingInRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handshake(t, "2025-11-25", allCapabilities)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What the SDK refuses with text, or takes for something else, has the error of the specification.
+// Requests that the SDK refuses with text, or misunderstands, get the error of the specification.
 func TestHTTPRefusalsHaveCodes(t *testing.T) {
 	s := mount(t, Handler(Options{}))
 	in := s.session("2025-11-25")

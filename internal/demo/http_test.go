@@ -244,7 +244,7 @@ func TestHTTPStatelessRefusals(t *testing.T) {
 	}
 }
 
-// Pages from elsewhere get no stream either, and hide behind no other Origin field.
+// Pages from elsewhere get no stream either, and a second Origin field does not hide them.
 func TestHTTPRefusesPagesFromElsewhere(t *testing.T) {
 	for _, h := range []http.Handler{Handler(Options{}), SSEHandler(Options{})} {
 		s := mount(t, h)

@@ -72,7 +72,7 @@ func serveWith(t *testing.T, opts Options) *peer {
 	return p
 }
 
-// handshake serves a client that has got the initialize exchange behind it.
+// handshake serves a client that has finished the initialize exchange.
 func handshake(t *testing.T, revision, capabilities string) *peer {
 	t.Helper()
 	p := serve(t)

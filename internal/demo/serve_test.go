@@ -93,7 +93,7 @@ func TestStatelessRefusals(t *testing.T) {
 	})
 }
 
-// What a client that probes before it shakes hands has to know.
+// The response for a client that probes before a handshake.
 func TestNoHandshakeAfterDiscover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := serve(t)
@@ -227,7 +227,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestInvalidLinesAreAnswered answers them, and what comes after.
+// TestInvalidLinesAreAnswered checks the responses to invalid lines, and to the lines after them.
 func TestInvalidLinesAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handshake(t, "2025-11-25", `{}`)

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 )
 
-// said is a result that is one text.
+// said returns a result with one text.
 func said(s string) string {
 	b, _ := json.Marshal(s)
 	return `{"content":[{"type":"text","text":` + string(b) + `}]}`
@@ -143,7 +143,7 @@ func TestArgumentsThatBreakTheSchema(t *testing.T) {
 	})
 }
 
-// definition is what tools/list says about one tool, as far as tests care.
+// definition is the part of a tool in tools/list that tests need.
 type definition struct {
 	Name, Title, Description  string
 	InputSchema, OutputSchema json.RawMessage

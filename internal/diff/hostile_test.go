@@ -50,7 +50,7 @@ func TestHostileListsEnd(t *testing.T) {
 	}
 }
 
-// What a definition nests deeply, and what is not JSON, is a change like any other.
+// Deeply nested definitions, and definitions that are not JSON, are compared like any other.
 func TestUnusualDefinitionsAreCompared(t *testing.T) {
 	deep := func(leaf string) string { return strings.Repeat(`{"a":[`, 450) + leaf + strings.Repeat(`]}`, 450) }
 	for _, p := range [][2]string{

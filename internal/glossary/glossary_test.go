@@ -32,7 +32,7 @@ func TestEveryEntryIsWhole(t *testing.T) {
 	}
 }
 
-// One word stands once in its group.
+// A word occurs once in its group.
 func TestNoWordStandsTwice(t *testing.T) {
 	entries, _ := Read()
 	seen := map[string]bool{}
@@ -117,7 +117,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What a group shares an entry may say otherwise, and only for itself.
+// An entry may override a text of its group, and only for itself.
 func TestEntriesShareWhatTheirGroupSays(t *testing.T) {
 	entries, _ := Read()
 	by := func(word string) Entry {

@@ -55,8 +55,8 @@ func TestIsClosed(t *testing.T) {
 	}
 }
 
-// A connection that was opened for the request is written to even if the server has closed
-// it by then: what the server said first, such as a TLS alert, is the answer to the request.
+// A connection that was opened for the request is written to even if the server has closed it by
+// then: data that the server sent first, such as a TLS alert, is the answer to the request.
 func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -43,7 +43,7 @@ func TestDeepestValuesKeepTheirBytes(t *testing.T) {
 	}
 }
 
-// What is canonical stays as it is.
+// Canonical JSON does not change.
 func FuzzCompact(f *testing.F) {
 	f.Add([]byte(`{"b":1.0,"a":["\u0041",{}]}`))
 	f.Add([]byte(`[1e-400, "\ud800"]`))

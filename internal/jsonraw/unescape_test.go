@@ -55,7 +55,7 @@ func FuzzUnquote(f *testing.F) {
 	})
 }
 
-// What stands where a long text is read on is seen as elsewhere.
+// A character at the border of two pieces of a long text is read like elsewhere.
 func TestLongTexts(t *testing.T) {
 	for _, what := range []string{"é", "😀", `\n`, `\\`, `\uD83D\uDE00`, `\ud800`, "\x80", "\xf0\x9f", "\x01", `\x`, `\ud8`, `"`} {
 		text := strings.Repeat("x", spool.Piece+20)

@@ -82,7 +82,7 @@ func TestTableAgreesWithTheCatalogue(t *testing.T) {
 	if len(row) != 210 {
 		t.Fatalf("%d rows", len(row))
 	}
-	// The text behind L034 binds the client only.
+	// The requirement of L034 binds only the client.
 	severities := map[string]string{"L034": "info"}
 	for _, r := range row {
 		want := r[2]
@@ -369,7 +369,7 @@ func TestRunsOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// What is quoted of a hostile server is short, however often it sends it.
+// Quotes from a hostile server are short, however often it sends a text.
 func TestFindingsAreBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("stdio\nlegacy 2025-11-25 {\"tools\":{}}\n")

@@ -92,7 +92,7 @@ func TestTranscripts(t *testing.T) {
 
 var write = flag.Bool("findings", false, "write testdata/findings.txt")
 
-// What is found in each transcript, and where.
+// The findings in each transcript, with their places.
 func TestFindingsOfTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
@@ -185,8 +185,8 @@ func checkFinding(t *testing.T, f lint.Finding, frames []wire.Frame) {
 	}
 }
 
-// What did not come is not judged where the recording has no end, and the rule is then not
-// run; what came is judged all the same.
+// A missing message is not judged if the recording has no end, and the rule is then not run;
+// received messages are judged nevertheless.
 func TestUnendedRecordings(t *testing.T) {
 	for _, file := range []string{"client-cursor", "client-list-changed", "L106"} {
 		archive, err := txtar.ParseFile(filepath.Join("testdata", file+".txtar"))
@@ -228,7 +228,7 @@ func TestTheCallerIsTheClient(t *testing.T) {
 	}
 }
 
-// Found has each place, also where the report counts them as one finding.
+// Found has each place, even if the report counts them as one finding.
 func TestFindingsHaveEachPlace(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "L003.txtar"))
 	if err != nil {

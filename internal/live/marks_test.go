@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/state"
 )
 
-// Marks are there again when the recording is opened anew, and in no other recording.
+// Marks are there when the recording is opened again, and in no other recording.
 func TestMarksSurviveReopening(t *testing.T) {
 	dir := t.TempDir()
 	files, err := state.Open(filepath.Join(dir, "live"))

@@ -89,8 +89,8 @@ func still(t testing.TB, o Options) *Store {
 	return s
 }
 
-// However a file grows, in lines or within them, the rows equal the rows of the whole file, and a
-// query finds the same rows as a new query.
+// Whether a file grows by whole lines or by parts of lines, the rows equal the rows of the whole
+// file, and a query finds the same rows as a new query.
 func TestRowsDoNotDependOnChunking(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join("..", "capture", "rows", "testdata", "*.jsonl"))
 	all := map[string][]byte{"calls": calls(capture.Head{Started: noon, By: capture.ByTap}, 0, 60)}
@@ -255,7 +255,7 @@ func TestRotatedRecordingHasEachExchangeOnce(t *testing.T) {
 	}
 }
 
-// turn records in several files; beside what comes and goes a call is under way all the time.
+// turn records in several files; one call is open all the time, besides short exchanges.
 func turn(t testing.TB, ring *capture.Ring, random *rand.Rand, bytes int64) {
 	t.Helper()
 	r := capture.NewRecorder(capture.Recording{

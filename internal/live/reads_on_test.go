@@ -61,7 +61,7 @@ func (r *recorder) answer(i int) {
 	r.cross(c.conn, wire.Received, `"id":%d,"result":{"content":[],"isError":%t}`, c.id, c.id%10 == 9)
 }
 
-// record crosses some calls, and answers some that are open.
+// record sends some calls, and answers some open calls.
 func (r *recorder) record(random *rand.Rand, calls, fill int) {
 	for range calls {
 		for len(r.open) > 2 || len(r.open) > 0 && random.IntN(4) == 0 {
@@ -115,7 +115,7 @@ func compare(t *testing.T, s *live.Store, dir string, most int, what string) {
 	}
 }
 
-// Whatever becomes of the recordings, a view shows after each step what a fresh one shows.
+// After any change of the recordings, a view shows after each step the same as a new view.
 func TestContinuedViewEqualsFreshView(t *testing.T) {
 	// Recordings are small, so that a schedule takes little time.
 	before := rows.SetSizes(rows.Sizes{IndexFrom: 16 << 10, CompressFrom: 16 << 10, PageRows: 32})
@@ -207,7 +207,7 @@ func indexed(t *testing.T, ring *capture.Ring, clock *time.Time) *recorder {
 	return r
 }
 
-// A run that another command has indexed as a whole keeps its conversations when it goes on.
+// A run that another command has indexed as a whole keeps its conversations when it continues.
 func TestIndexedRunThatGrowsKeepsItsConversations(t *testing.T) {
 	ring, clock := capture.NewRing(t.TempDir()), noon
 	r := indexed(t, ring, &clock)
@@ -225,7 +225,7 @@ func TestIndexedRunThatGrowsKeepsItsConversations(t *testing.T) {
 	compare(t, s, ring.Dir(), 0, "one more call")
 }
 
-// An open call of an indexed run that goes on in the next part is one row, and ends there.
+// An open call of an indexed run that continues in the next part is one row, and ends there.
 func TestOpenCallOfAnIndexedRunGoesOnOnce(t *testing.T) {
 	ring, clock := capture.NewRing(t.TempDir()), noon
 	r := indexed(t, ring, &clock)

@@ -91,7 +91,7 @@ func TestARecordingThatIsReplaced(t *testing.T) {
 	}
 }
 
-// Lines behind the end of a run are shown: a recorder writes what it is given until it is closed.
+// Lines after the end of a run are shown: a recorder writes all frames until it is closed.
 func TestLinesAfterEndOfRunAreShown(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	head := capture.Head{Started: noon, Run: 1, By: capture.ByTap}
@@ -109,5 +109,5 @@ func TestLinesAfterEndOfRunAreShown(t *testing.T) {
 	}
 }
 
-// stopped is a clock that stands at noon.
+// stopped returns noon: it is a stopped clock.
 func stopped() time.Time { return noon }

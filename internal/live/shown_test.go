@@ -24,7 +24,7 @@ type shownView struct {
 	Counts struct{ Rows, Open, Failed, Dropped, Lost int }
 }
 
-// now is the clock of the views; Step looks at all files whatever it says.
+// now is the clock of the views; Step checks all files, whatever the time.
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // openView opens the recordings of a folder like a view that keeps at most most rows; 0 keeps the
@@ -75,7 +75,7 @@ func shown(t testing.TB, s *live.Store) (v shownView) {
 	return v
 }
 
-// difference says how two views differ, "" if they do not.
+// difference describes how two views differ, or returns "".
 func difference(got, want shownView) (text string) {
 	for _, list := range []struct{ got, want []string }{{got.Rows, want.Rows}, {got.Talks, want.Talks}} {
 		if slices.Equal(list.got, list.want) {

@@ -146,7 +146,7 @@ func TestFileThatGrows(t *testing.T) {
 	}
 }
 
-// What is open took until now, and not until its last frame.
+// An open exchange took until now, and not until its last frame.
 func TestOpenCallsSortByTheTimeSoFar(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	head := capture.Head{Started: noon, Target: "t", By: capture.ByProxy}
@@ -229,7 +229,7 @@ func read(t testing.TB, path string) []byte {
 	return raw
 }
 
-// What is hidden stays so in what comes later.
+// A hidden value stays hidden in later frames.
 func TestGrowingFileKeepsHiddenValues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	head := capture.Head{Started: noon, Target: "t", By: capture.ByProxy}
@@ -246,7 +246,7 @@ func TestGrowingFileKeepsHiddenValues(t *testing.T) {
 	})
 }
 
-// What is hidden stays so in the heads and the rows of a recording that is read again.
+// A hidden value stays hidden in the heads and the rows of a recording that is read again.
 func TestRereadFileKeepsHiddenValues(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	head := capture.Head{Started: noon, Target: "https://acme/mcp", By: capture.ByProxy, Run: 1}

@@ -187,7 +187,7 @@ func TestCompareParts(t *testing.T) {
 	}
 }
 
-// The section that says more counts, and of it the part.
+// The more specific section counts, and within it the part.
 func TestSectionsApplyToTheirMessages(t *testing.T) {
 	rules := &Rules{Sections: []Section{
 		section(t, "tools/call", "x", Result, ".a", "uuid"),

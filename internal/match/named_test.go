@@ -57,8 +57,8 @@ func TestNamedHandlesInRequests(t *testing.T) {
 	}
 }
 
-// TestHandlesOfAnotherType replaces a number of an answer that a request has as a string only if the user says where,
-// and the other way.
+// TestHandlesOfAnotherType replaces a number of an answer that a request has as a string only if
+// the user names the place, and vice versa.
 func TestHandlesOfAnotherType(t *testing.T) {
 	named := Binding{Kind: "id", Part: Result, Select: selects(t, ".id"), Named: true}
 	unnamed := Binding{Kind: "id", Part: Result, Select: selects(t, ".id")}

@@ -70,7 +70,7 @@ func TestPropose(t *testing.T) {
 		{[]string{`{"a":[{"id":1,"v":1},{"id":2,"v":2}]}`, `{"a":[{"id":1,"v":2},{"id":2,"v":1}]}`}, ".a[].v: number +-1"}, // nothing moved
 		{[]string{`{"a":[{"id":1,"v":1},{"id":2,"v":"x"}]}`, `{"a":[{"id":2,"v":"y"},{"id":1,"v":2}]}`}, ".a: unordered by /id; .a[].v: type"},
 		{[]string{`{"a":[{"id":1},{"id":1},{"id":2}]}`, `{"a":[{"id":2},{"id":1},{"id":1}]}`}, ".a[0].id: number +-1; .a[2].id: number +-1"}, // no key
-		// what is let pass already
+		// already accepted
 		{[]string{`{"_meta":{}}`, `{}`}, ""},
 		{[]string{`{"taskId":"a","createdAt":"2026-01-02T03:04:05Z"}`, `{"taskId":"b","createdAt":"2026-01-02T03:04:06Z"}`}, ""},
 		{[]string{`{"a":"••••(len 5, sha256:2cf2)"}`, `{"a":"hello"}`}, ""},
@@ -99,8 +99,8 @@ func TestProposeOnlyMissingRules(t *testing.T) {
 	}
 }
 
-// What is proposed lets the values pass that it was made of, and a change anywhere else is
-// still reported.
+// Proposed rules accept the values that they were made from, and a change anywhere else is still
+// reported.
 func TestProposedRulesAllowOnlySeenChanges(t *testing.T) {
 	narrow := 0
 	for seed := range uint64(runs) {

@@ -90,7 +90,7 @@ func (m maker) text(text string) json.RawMessage {
 	return json.RawMessage(`"` + b.String() + `"`)
 }
 
-// A leaf is a value without parts, and where it is.
+// A leaf is a value without parts, and its place.
 type leaf struct {
 	pointer string
 	raw     json.RawMessage

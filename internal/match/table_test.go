@@ -79,7 +79,7 @@ func otherLine(v volatile, revision int, method string) bool {
 	})
 }
 
-// A member that a later revision adds is passed over where the other side cannot have it.
+// A member that a later revision adds is ignored if the other side cannot have it.
 func TestMembersOfLaterRevisionAreIgnored(t *testing.T) {
 	for _, v := range table().rows {
 		if v.action != "since" {

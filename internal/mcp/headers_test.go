@@ -54,7 +54,7 @@ func decodeHeader(value string) (string, bool) {
 	}
 	inner := value[len(sentinelStart) : len(value)-len(sentinelEnd)]
 	raw, err := base64.StdEncoding.Strict().DecodeString(inner)
-	// The decoder skips line ends wherever they stand.
+	// The decoder skips line ends everywhere.
 	return string(raw), err == nil && utf8.Valid(raw) && !strings.ContainsAny(inner, "\r\n")
 }
 

@@ -58,7 +58,7 @@ func FuzzPlay(f *testing.F) {
 		handler := p.Handler(ctx)
 		for line := range bytes.Lines(input) {
 			ended, stop := context.WithCancel(ctx)
-			stop() // a client that has gone
+			stop() // a client that has disconnected
 			r := httptest.NewRequestWithContext(ended, http.MethodPost, "http://localhost/mcp", bytes.NewReader(line))
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Accept", "*/*")

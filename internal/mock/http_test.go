@@ -53,7 +53,7 @@ func TestHTTPBrokenChunkIsABadRequest(t *testing.T) {
 	}
 }
 
-// What a page in a browser could send is refused before any rule is for it, and the next
+// A request that a page in a browser could send is refused before any rule applies, and the next
 // request on the connection is answered. A request as to a proxy may name any host.
 func TestHTTPRefusesPagesFromElsewhere(t *testing.T) {
 	conn := dialed(t, "speaks 2025-11-25\non ping #1\n    status 418\n")

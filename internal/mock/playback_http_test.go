@@ -186,7 +186,7 @@ func TestHTTPStateless(t *testing.T) {
 	}
 }
 
-// What belongs to no request comes on the GET stream, also if that is opened later.
+// Messages that belong to no request are sent on the GET stream, even if that is opened later.
 func TestHTTPStream(t *testing.T) {
 	_, url := served(t, opening+`
 	> {"id":2,"method":"tools/call","params":{"name":"change"}}

@@ -279,7 +279,7 @@ func TestRecordedRoundsAreRequestsToAClientWithASession(t *testing.T) {
 	}
 }
 
-// What a playback recorded is played as the recording that it was made from.
+// A recording of a playback is played like the original recording.
 func TestRecordedPlaybackPlaysLikeOriginal(t *testing.T) {
 	for name, lines := range map[string]string{"sessions": asking, "rounds": rounds} {
 		t.Run(name, func(t *testing.T) {

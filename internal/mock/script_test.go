@@ -30,7 +30,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// What a transport cannot do is refused with its line; what never comes there is idle.
+// An action that the transport cannot do is refused with its line; a rule whose event never occurs
+// there is unused.
 func TestCheckTransport(t *testing.T) {
 	for _, c := range []struct {
 		text, over string

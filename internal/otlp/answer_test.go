@@ -116,7 +116,7 @@ func FuzzParsePartial(f *testing.F) {
 	})
 }
 
-// FuzzFields: fields are read as protobuf's own library reads them, but for groups.
+// FuzzFields: fields are read as protobuf's own library reads them, except for groups.
 func FuzzFields(f *testing.F) {
 	f.Add([]byte("\x08\x05\x12\x01x\x1d\x01\x02\x03\x04\x21\x01\x02\x03\x04\x05\x06\x07\x08"))
 	f.Add([]byte("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"))

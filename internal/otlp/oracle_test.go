@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The official generated types are the oracle: what is meant is put into them by name, and
-// compared with what they read out of the bytes.
+// The official generated types are the oracle: the intended values are set in them by name, and
+// compared with the values that they read from the bytes.
 
 func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 

@@ -145,7 +145,7 @@ func TestTimesOutsideOfRangeAreClamped(t *testing.T) {
 	}
 }
 
-// What another package puts into an Attribute by mistake is shown, and breaks no message.
+// A wrong type that another package puts into an Attribute is shown as text, and breaks no message.
 func TestAttributeOfUnknownTypeIsText(t *testing.T) {
 	got := string(AppendTraces(nil, JSON, Resource{Attributes: []Attribute{{"a", 5}, {"b", nil}}}, Scope{}, nil))
 	const want = `{"resourceSpans":[{"resource":{"attributes":[{"key":"a","value":{"stringValue":"5"}},{"key":"b","value":{"stringValue":"<nil>"}}]},"scopeSpans":[{"scope":{}}]}]}`

@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The head of a request whose body comes in parts is not held back for them, and what comes is
-// recorded as one body.
+// The head of a request whose body comes in parts is forwarded without waiting for them, and the
+// parts are recorded as one body.
 func TestProxyForwardsTheHeadOfAShortBody(t *testing.T) {
 	asked, got := make(chan bool), make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -266,7 +266,7 @@ func TestProxyCarriesTheOldTransport(t *testing.T) {
 	}
 }
 
-// What gives a state back is read, however its names are escaped.
+// A request that returns a state is parsed, however its names are escaped.
 func TestRequestStateIsFoundInAnySpelling(t *testing.T) {
 	for _, text := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"requestState":"s"}}`,

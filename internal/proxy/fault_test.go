@@ -199,7 +199,7 @@ func TestHangingFaultEndsWithClient(t *testing.T) {
 	}
 }
 
-// piped passes both directions through a Pipe and gives what came out, and the frames.
+// piped passes both directions through a Pipe and returns the outputs, and the frames.
 func piped(t *testing.T, rules, sent, received string) (toServer, toClient string, frames []wire.Frame) {
 	t.Helper()
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(f wire.Frame) { frames = append(frames, f) }})
@@ -283,7 +283,7 @@ func TestCutWhileTheClientWrites(t *testing.T) {
 	sides.Wait()
 }
 
-// A client that is gone waits for nothing any more.
+// A delay ends if the client has disconnected.
 func TestDelayEndsWithClient(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()

@@ -16,8 +16,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A decider decides about each message that is held, as a text of it says: the first one whose
-// key is in it.
+// A decider decides about each held message by its text: the first ruling whose key is in the text
+// counts.
 type decider map[string]Ruling
 
 func deskOf(t *testing.T, filter string, decide decider) *Desk {
@@ -126,7 +126,7 @@ func TestHeldOnPipes(t *testing.T) {
 	}
 }
 
-// TestHoldingStartsAtLineBoundary turns holding on and off while bytes cross in pieces of any size.
+// TestHoldingStartsAtLineBoundary turns holding on and off while bytes pass in pieces of any size.
 func TestHoldingStartsAtLineBoundary(t *testing.T) {
 	all := strings.Repeat(call1+note+"noise\n", 40)
 	for size := 1; size < 200; size += 7 {
@@ -210,8 +210,8 @@ func TestRandomFaultsOnPipe(t *testing.T) {
 	}
 }
 
-// asking is a server that answers with a stream that begins with a question, and goes on when the
-// answer has come.
+// asking is a server that answers with a stream that begins with a question, and continues when the
+// answer has arrived.
 func asking(answers chan string, bodies chan<- string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -17,8 +17,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A request without a request of JSON-RPC is listed where it failed, with the channel,
-// and nowhere else: streams that open, end in order, or that a server does not have.
+// An HTTP request without a JSON-RPC request is listed if it failed, with the channel, and in no
+// other case: not if its stream opens, ends in order, or is not supported by the server.
 func TestFailedRequestsWithoutMessageAreListed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status := map[string]int{"/none": 405, "/secret": 401, "/lost": 404, "/took": 202}[r.URL.Path]

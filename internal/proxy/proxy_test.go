@@ -29,7 +29,7 @@ const patience = 30 * time.Second
 // toolCall is a request.
 const toolCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`
 
-// A behind is a proxy before servers, and the frames that it saw.
+// A behind is a proxy in front of servers, and the frames that it saw.
 type behind struct {
 	t       *testing.T
 	url     string
@@ -95,7 +95,7 @@ func (b *behind) seen() []wire.Frame {
 	return b.frames
 }
 
-// An echo answers as the path says, and notes what it was asked.
+// An echo responds as the path requests, and notes its requests.
 type echo struct {
 	mu    sync.Mutex
 	asked []string
@@ -223,7 +223,7 @@ func changesNothing(t *testing.T, faults *Desk) {
 	}
 }
 
-// What comes is handed on when it comes, piece by piece, in both directions.
+// Bytes are forwarded when they arrive, piece by piece, in both directions.
 func TestProxyForwardsEachPieceAtOnce(t *testing.T) {
 	next := make(chan string)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -284,7 +284,7 @@ func TestProxyRecordsCutBody(t *testing.T) {
 	}
 }
 
-// What stands on a stream and is no event is recorded all the same.
+// Lines of a stream that are no events are recorded, too.
 func TestProxyRecordsLinesThatAreNoEvents(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -360,7 +360,7 @@ func rawRequest(t *testing.T, host, request string) (status int, body string) {
 	return status, body
 }
 
-// What is asked under a path of the user's stays under the URL that he gave for it.
+// A request below a path of a route stays below the URL of the route.
 func TestProxyStaysUnderItsRoutes(t *testing.T) {
 	upstream := &echo{}
 	server := httptest.NewServer(upstream)
@@ -609,7 +609,7 @@ func TestProxyCarriesManyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	exchanges := slices.DeleteFunc(wire.GroupFrames(b.seen()), (*wire.Exchange).IsFromServer) // what comes back is a request
+	exchanges := slices.DeleteFunc(wire.GroupFrames(b.seen()), (*wire.Exchange).IsFromServer) // the reply is a request
 	if len(exchanges) != 64*5 {
 		t.Errorf("%d exchanges, want %d", len(exchanges), 64*5)
 	}
@@ -620,8 +620,8 @@ func TestProxyCarriesManyAtOnce(t *testing.T) {
 	}
 }
 
-// The transport reads on behind a body's end, and the client's is closed as soon as the
-// response is there: that must not break the connection on which that is read.
+// The transport reads beyond a body's end, and the client's body is closed as soon as the response
+// is there: that must not break the connection that is read.
 func TestProxyStopsReadingAtEndOfBody(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Tap: func(wire.Frame) {}, Now: time.Now})
 	defer w.Close()

@@ -17,12 +17,11 @@ import (
 	"mcpc/internal/capture"
 )
 
-// What a proxy costs: requests are sent directly and through it in turn, so that
-// both meet the same machine. Reported are the added latency of one client, at the
-// median and at p99, and the share of the direct throughput that 64 clients get
-// where the server costs next to nothing: a real one is the narrow place itself.
-// A proxy that does nothing but forward is the measure of what can be had: it
-// shares the cores with the clients and the server.
+// The cost of a proxy: requests are sent directly and through it in turn, so that both have the
+// same conditions. Reported are the added latency of one client, at the median and at p99, and the
+// share of the direct throughput that 64 clients get if the server costs almost nothing: a real
+// server is itself the bottleneck. A proxy that only forwards shows what is possible: it shares the
+// cores with the clients and the server.
 //
 //	go test ./internal/proxy -run '^$' -bench Proxy -benchtime 3000x
 func BenchmarkProxy(b *testing.B) {

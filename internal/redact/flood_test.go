@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// floods are values by their number, and alike but for a part of them.
+// floods are values by their number, which are alike except for a part.
 var floods = map[string]func(i int) string{
 	"JWT": func(i int) string {
 		return "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9." + strings.Repeat("eyJzdWIiOiI", 20) + fmt.Sprintf("%08d.%d", i*7919, i)

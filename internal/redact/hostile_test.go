@@ -32,7 +32,8 @@ func TestManyWordsCurlTakeNoMoreTimeThanFew(t *testing.T) {
 
 func repeated(unit string, size int) []byte { return bytes.Repeat([]byte(unit), size/len(unit)) }
 
-// leastTime returns the shortest of a few times that hiding the secrets of a text so many times takes.
+// leastTime returns the shortest of a few measured times of hiding the secrets of a text the given
+// number of times.
 func leastTime(raw []byte, times int) time.Duration {
 	least := time.Hour
 	for range 5 {
@@ -45,7 +46,7 @@ func leastTime(raw []byte, times int) time.Duration {
 	return least
 }
 
-// What is at the end of many begins is still found.
+// A secret at the end of many beginnings is still found.
 func TestSecretsAfterManyBegins(t *testing.T) {
 	key := "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIBADANBgkq", 8) + "\n-----END PRIVATE KEY-----"
 	for begins, secret := range map[string]string{

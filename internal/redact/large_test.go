@@ -68,7 +68,7 @@ func TestLargeTextsAreEditedInFiles(t *testing.T) {
 	}
 }
 
-// What cannot be written is hidden as a whole.
+// A text that cannot be written is hidden as a whole.
 func TestEditsThatFailAreWithheld(t *testing.T) {
 	e := edit{raw: []byte("a password: abcdef1 and more")}
 	e.replace(12, 19, "hidden")

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What is a secret by the place where it stands is hidden in every other place, too.
+// A value that is a secret because of its place is hidden in every other place, too.
 func TestSecretsAreLearntWhereverTheyStand(t *testing.T) {
 	const c, odd = "CANARYzq5", `C/N"R+zq&5%41`
 	basic := func(password string) string {
@@ -52,7 +52,7 @@ func withPassword(secret string) []byte {
 	return []byte(`{"password":` + string(jsonraw.Quote(secret)) + `}`)
 }
 
-// What is no form stays as it is.
+// A text that is no form does not change.
 func TestTextsThatAreNoFormsStay(t *testing.T) {
 	for _, text := range []string{"code=137", "exit code=137&more", "a=1&b=2", "&", "a&code", `{"a":"x&code=137"}`} {
 		e := hideForm([]byte(text), false)
@@ -101,7 +101,7 @@ func TestValuesAreHiddenAsAWhole(t *testing.T) {
 	}
 }
 
-// What replaces a number is a string, as deep as it stands.
+// A number is replaced by a string, with the escapes of its depth.
 func TestPatternsOfTheUser(t *testing.T) {
 	var s Secrets
 	s.Hide(regexp.MustCompile(`[0-9]{4}`))
@@ -144,7 +144,7 @@ func TestSecretsOfAnEnvironment(t *testing.T) {
 	}
 }
 
-// What was hidden in a URL stays as it is wherever the URL stands.
+// A hidden part of a URL does not change, wherever the URL occurs.
 func TestURLOfACommandIsHiddenOnce(t *testing.T) {
 	var s Secrets
 	argv := []string{"mcpc", "-s", "http://h/mcp?access_token=CANARYzq5x", "--url=http://h/?token=CANARYzq5x"}

@@ -79,7 +79,7 @@ func TestSecretNumbersInNestedJSON(t *testing.T) {
 	}
 }
 
-// A number behind a name without quotes is part of a text, which goes on.
+// A number after a name without quotes is part of a text that continues.
 func TestSecretNumbersInText(t *testing.T) {
 	safe, n := new(Secrets).Bytes([]byte(`{"text":"the password: 12345678, and { 'password': 12345678 }"}`))
 	hidden := Redacted("12345678")
@@ -88,7 +88,7 @@ func TestSecretNumbersInText(t *testing.T) {
 	}
 }
 
-// Where a text within another is cut, the secret ends with the text around it.
+// If a text within another is cut, the secret ends with the text around it.
 func TestSecretsInCutNestedJSON(t *testing.T) {
 	for _, c := range []struct{ text, secret, want string }{
 		{`{"text":"{\"password\":\"CANARYzq5","after":"kept"}`, "CANARYzq5", `{"text":"{\"password\":\"HIDDEN","after":"kept"}`},

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// checkPlain holds isPlain against the look that it saves.
+// checkPlain compares isPlain with the search that it saves.
 func checkPlain(t *testing.T, s *Secrets, raw []byte) (plain bool) {
 	t.Helper()
 	if !s.isPlain(raw) {
@@ -65,7 +65,7 @@ func TestPlainFieldsAreNoSecrets(t *testing.T) {
 	}
 }
 
-// What is hidden in any spelling, and what the other tests hide, is not plain.
+// A text with a secret in any spelling, and the texts of the other tests, are not plain.
 func TestNoSecretIsPlain(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 6))
 	for range 3000 {

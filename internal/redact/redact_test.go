@@ -224,7 +224,7 @@ func FuzzRedact(f *testing.F) {
 			if again := RedactField(field); again != field {
 				t.Errorf("%q redacted again is %q", field, again)
 			}
-		case 2: // user information, where it may stand
+		case 2: // user information, if it is allowed there
 			secret = strings.NewReplacer("/", "", "?", "", "#", "", "\\", "").Replace(secret)
 			got = RedactURL("https://" + secret + "@host/" + tail)
 		case 3: // a flag of a command, and its value in the same word or in the next

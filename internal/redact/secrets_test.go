@@ -89,8 +89,8 @@ func TestKnownSecretsAreHiddenEverywhere(t *testing.T) {
 	}
 }
 
-// Each cookie is learnt, so that it is hidden where another message repeats it.
-// What follows the value of a cookie that a server sets are its attributes.
+// Each cookie is learnt, so that it is hidden if another message repeats it. The text after the
+// value of a cookie that a server sets has its attributes.
 func TestCookiesAreLearnt(t *testing.T) {
 	for _, c := range []struct {
 		field  wire.Field
@@ -122,7 +122,7 @@ func TestCookiesAreLearnt(t *testing.T) {
 	}
 }
 
-// What follows the scheme of a field with credentials is learnt, too.
+// The text after the scheme of a field with credentials is learned, too.
 func TestCredentialsBehindASchemeAreLearnt(t *testing.T) {
 	for _, f := range []wire.Field{{Name: "Authorization", Value: "Bearer first-known"}, {Name: "X-Api-Key", Value: "Token  first-known"}, {Name: "X-Api-Key", Value: "first-known"}} {
 		var s Secrets
@@ -142,8 +142,8 @@ func TestFlagsAreNotLearnt(t *testing.T) {
 	}
 }
 
-// Known secrets and tokens are found by looking at few of the bytes only: wherever
-// they stand, and however many are known.
+// Known secrets and tokens are found with a search that reads only some of the bytes, at every
+// place, and however many are known.
 func TestSecretsAreFoundAtEveryPlace(t *testing.T) {
 	var s Secrets
 	for i := range 200 {

@@ -84,8 +84,8 @@ func inLines(text string, length int, end string) string {
 	return strings.Join(append(lines, text), end)
 }
 
-// leaks reports the first part of a secret's own spelling that is still to be read:
-// what the longest common part of both is.
+// leaks reports the first part of a secret's own spelling that is still to be read: the longest
+// common part of both.
 func leaks(secret, safe string) string {
 	most := max(7, len(secret)*2/3)
 	for i := 0; i+most <= len(secret); i++ {
@@ -111,8 +111,8 @@ func (c trial) String() string {
 	return fmt.Sprintf("%q between %q and %q as %s", c.secret, c.before, c.after, strings.Join(names, ", then "))
 }
 
-// check hides the secret and looks for it. Its own spelling is what stays the same
-// whatever stands around it.
+// check hides the secret and looks for it. Its own spelling is the part that stays the same in any
+// surrounding text.
 func (c trial) check(t *testing.T, s *Secrets) {
 	t.Helper()
 	text, own := c.before+c.secret+c.after, c.secret
@@ -170,7 +170,7 @@ func unspelled(name, text string) string {
 			}
 		case strings.HasPrefix(name, "base64"):
 			part = strings.NewReplacer("\r", "", "\n", "", "-", "+", "_", "/", "=", "").Replace(part)
-			for skip := range min(4, len(part)) { // whatever the group begins with
+			for skip := range min(4, len(part)) { // with each possible beginning of the group
 				if plain, _ := base64.RawStdEncoding.DecodeString(part[skip:]); len(plain) > 0 {
 					b.Write(plain)
 					b.WriteString(" ")

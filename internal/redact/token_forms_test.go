@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// body returns so many characters of an alphabet, with digits among them.
+// body returns n characters of an alphabet, with digits among them.
 func body(of *[256]bool, n int) string {
 	var letters []byte
 	for c := range of {

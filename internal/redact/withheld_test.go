@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What can no longer be tracked is withheld, and that is said once.
+// A text with too many secrets to track is withheld, and that is reported once.
 func TestSecretsBeyondTheLimitAreWithheld(t *testing.T) {
 	told := 0
 	s := Secrets{values: knownValues{limit: 20}, Full: func() { told++ }}

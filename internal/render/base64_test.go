@@ -11,11 +11,11 @@ import (
 	"mcpc/internal/spool"
 )
 
-// checkLong holds decodeLong against decodeBase64, which it saves.
+// checkLong compares decodeLong with decodeBase64, which decodeLong replaces.
 func checkLong(t *testing.T, text string) (taken bool) {
 	t.Helper()
 	quoted := jsonraw.Quote(text)
-	whole, _ := jsonraw.Text(quoted) // what is not UTF-8 cannot be in a message
+	whole, _ := jsonraw.Text(quoted) // a message contains only UTF-8
 	want, bad := decodeBase64(whole)
 	data, err := decodeLong(quoted)
 	if err == nil && (bad != nil || !bytes.Equal(data, want)) {

@@ -22,7 +22,7 @@ func TestExampleCall(t *testing.T) {
 	}
 }
 
-// Where no valid example is known, the values are left to the reader.
+// If no valid example is known, the reader fills in the values.
 func TestExampleCallWithPlaceholders(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
 		{"x", `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["b"]}`, `mcpc call x '{"b":VALUE}'`},

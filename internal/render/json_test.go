@@ -57,7 +57,7 @@ func TestJSONOnTerminal(t *testing.T) {
 	}
 }
 
-// What hides becomes an escape, and the value stays the same.
+// A hidden character becomes an escape, and the value stays the same.
 func TestJSONHidden(t *testing.T) {
 	raw := "{\"k\u202e\":\"a\u009bb\x7f\U000e0041\u2028 👨\u200d👩\",\r\n\"n\":[1]}"
 	got := jsonText(t, terminal, raw)
@@ -114,8 +114,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// What is long is shown in pieces: its memory is not allocated again, and what it says is
-// the same.
+// Long JSON is shown in pieces: its memory is not allocated again, and the output is the same.
 func TestLongJSONTakesNoMemory(t *testing.T) {
 	long := func(letter string) []byte {
 		return []byte(`{"a":[1,{},[],"` + strings.Repeat(`x y \"{`+letter+`\\`, longJSON/8) + `",{"b":null}],"c":-1.50}`)

@@ -20,8 +20,8 @@ import (
 	"mcpc/internal/validate"
 )
 
-// toolsOf reads testdata/tools/name.json: what real servers listed, and strange,
-// which no server should.
+// toolsOf reads testdata/tools/name.json: the lists of real servers, and strange, which no server
+// should list.
 func toolsOf(t testing.TB, name string) []mcp.Tool {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", "tools", name+".json"))
@@ -120,8 +120,7 @@ func TestToolsPipeIsOneLineEach(t *testing.T) {
 	}
 }
 
-// valid is an example that satisfies a schema, or nil; {} is taken where there is no
-// schema.
+// valid is an example that satisfies a schema, or nil; or {} if there is no schema.
 func valid(raw []byte) json.RawMessage {
 	example := schema.Example(raw)
 	checker, warnings, err := validate.Compile(raw)
@@ -242,7 +241,7 @@ func FuzzDescribe(f *testing.F) {
 	})
 }
 
-// What is counted without a look at each string is what a look at each counts.
+// The count without a check of each string equals the count with a check of each.
 func TestHiddenInJSON(t *testing.T) {
 	parts := []string{`a`, ` `, `é`, "\u200b", `\u200b`, `\u0061`, `\\`, `\\u200b`, `\"`, `\n`, `\t`, `\r`, `\r\n`, `\b`, `\f`, `\/`, "\x7f"}
 	hidden := 0

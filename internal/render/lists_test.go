@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What servers list beside tools, and what no server should.
+// The other lists of servers, and lists that no server should have.
 var (
 	somePrompts = parsed(mcp.ParsePrompt,
 		`{"name":"args-prompt","title":"Arguments Prompt","description":"A prompt with two arguments\nand a second line","arguments":[{"name":"city","required":true},{"name":"state"}]}`,

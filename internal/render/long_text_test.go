@@ -54,7 +54,7 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// failing is a writer that takes so many bytes.
+// failing is a writer that accepts a number of bytes, then fails.
 type failing struct {
 	to   *bytes.Buffer
 	most int

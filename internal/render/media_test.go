@@ -78,8 +78,8 @@ func TestHalfBlocks(t *testing.T) {
 	}
 }
 
-// Each protocol of pixels gets the picture, decoded and encoded here, on so many
-// cells as it is large, and never more than the screen.
+// Each protocol of pixels gets the picture, decoded and encoded here, on as many cells as its size
+// requires, and never more than the screen has.
 func TestProtocols(t *testing.T) {
 	for _, c := range []struct {
 		width, height, columns int
@@ -126,7 +126,7 @@ func TestEachKindOfImageIsDrawn(t *testing.T) {
 		"image/png": encoded(t, png.Encode, flagPicture(9, 9)), "image/jpeg": encoded(t, asJPEG, flagPicture(9, 9)),
 		"image/gif": encoded(t, asGIF, flagPicture(9, 9)), "image/webp": tinyWebP,
 	} {
-		// The bytes say what they are, whatever their type says.
+		// The bytes determine the type, whatever type is declared.
 		for _, declared := range []string{mime, "", "application/octet-stream"} {
 			if out := drawn(t, term.Canvas{Method: term.HalfBlocks}, 80, imageBlock(declared, data)); strings.Contains(out, "not drawn") || !strings.HasSuffix(out, "\x1b[0m\n") || strings.Count(out, "\n") < 2 {
 				t.Errorf("%s as %q: %q", mime, declared, out)

@@ -106,7 +106,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// What -o leaves out is named, and nothing is where all of it is saved.
+// Content that -o omits is named, and nothing if all is saved.
 func TestUnsavedNamesOmittedContent(t *testing.T) {
 	const image, link, text = `{"type":"image","mimeType":"image/png","data":"aGk="}`, `{"type":"resource_link","uri":"x:y","name":"n"}`, `{"type":"text","text":"hi"}`
 	for content, want := range map[string]string{

@@ -97,7 +97,7 @@ func TestWrongKindOrExitIsOneProblem(t *testing.T) {
 	}
 }
 
-// What comes from the environment is no secret of the file, wherever it stands.
+// A value from the environment is no secret of the file, wherever it is used.
 func TestReferencesAreNoSecrets(t *testing.T) {
 	_, bad := ReadFile(json.RawMessage(`{"server":"https://me:${env.PW}@x/mcp?token=${env.T}&x=1","headers":{"Authorization":"Bearer ${env.T}"},
 		"steps":[{"call":"x","args":{"m":"Bearer ${env.T}","u":"https://me:${env.PW}@y/?api_key=${env.K}","password":"${env.PW}!","j":"{\"token\":\"${env.T}\"}"}}]}`))
@@ -144,7 +144,7 @@ func TestFillReplacesVariables(t *testing.T) {
 	}
 }
 
-// What is written as a literal fills to the same value.
+// A value that is written as a literal is filled to the same value.
 func TestLiteralFillsToSameValue(t *testing.T) {
 	hidden := redact.Redacted("a secret of some length")
 	raw := `{"a":"${x} $${y} $5","b":["${"],"c":{"t":` + string(jsonraw.Quote("Bearer "+hidden)) + `},"n":1.50}`

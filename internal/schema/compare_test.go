@@ -298,7 +298,7 @@ func TestWithoutCompile(t *testing.T) {
 	}
 }
 
-// What cannot be decided says which value shows the difference, if one was found.
+// An undecided difference names a value that shows it, if one was found.
 func TestExamples(t *testing.T) {
 	for _, p := range []struct{ a, b, want string }{
 		{`{"not":{"type":"string"}}`, `{"not":{"type":"number"}}`, `0 was accepted and is not any more`},
@@ -368,7 +368,7 @@ func TestBoundsHaveDirectionAndKind(t *testing.T) {
 	}
 }
 
-// A schema that is too complex is reported once, and nothing behind it.
+// A schema that is too complex is reported once, and nothing after it.
 func TestTooComplexSchemaIsReportedOnce(t *testing.T) {
 	wide := func(n int) string {
 		return fmt.Sprintf(`{"allOf":[%s{"minimum":%d}]}`, strings.Repeat(`{},`, 2000), n)

@@ -199,7 +199,7 @@ func constMethod(definition json.RawMessage) string {
 
 // lenient are places where the table requires less than the schema, because the packages that know
 // their meaning check them: the schemas of forms, and JSON Schema itself. The last revision has a
-// JSON value that may be no fraction and no null, which is a slip.
+// JSON value that may be no fraction and no null, which is a mistake.
 var lenient = []string{
 	"/requestedSchema/properties/", "/experimental/any", "/extensions/any", "/logging/any", "/completions/any",
 	"/metadata/any", "/_meta/any", "/inputSchema/properties/any/any",

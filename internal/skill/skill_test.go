@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Front matter is read by the core rules of YAML 1.2: what YAML 1.1 made other types of are texts.
+// Front matter is read by the core rules of YAML 1.2: values that YAML 1.1 gave other types are
+// texts.
 func TestFrontMatter(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"---\na: yes\nb: on\nc: 1:30\nd: 2026-09-13\n---\n", `{"a":"yes","b":"on","c":"1:30","d":"2026-09-13"}`},
@@ -19,8 +20,8 @@ func TestFrontMatter(t *testing.T) {
 		{"---\na: 014\nb: 0x10\nc: 1_000\nd: +.5\n<<: x\n---\n", `{"a":14,"b":16,"c":"1_000","d":0.5,"<<":"x"}`},
 		{"---\na: x\n--- \t\nb: y\n---\n", `{"a":"x"}`},
 		{"---\na: x\n---", `{"a":"x"}`},
-		// Another program reads on where a line only begins with three hyphens, or where it takes a character
-		// for the end of a line.
+		// Another program continues to read if a line only begins with three hyphens, or if it
+		// regards a character as the end of a line.
 		{"---\na: x\n---b: y\nc: z\n---\n", `{"a":"x","---b":"y","c":"z"}`},
 		{"---\na: x\n----\n", ""},
 		{"---\na: x\rb: y\n---\n", ""},

@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// sizes are those around where a Buffer changes how it keeps its bytes.
+// sizes are the sizes around the limits where a Buffer stores its bytes differently.
 var sizes = []int{0, 1, minRead, Piece - 1, Piece, Piece + 1, Memory - 1, Memory, Memory + 1, Memory + 3*Piece + 7, 9 << 20}
 
 func random(size int) []byte {
@@ -104,7 +104,7 @@ func TestBufferTellsErrorsApart(t *testing.T) {
 	}
 }
 
-// What is noted belongs to where it stands, and only in files.
+// An annotation belongs to the place of its bytes, and only in files.
 func TestNotesBelongToBytesInFiles(t *testing.T) {
 	Annotate(random(10), "heap")
 	b := Dir(t.TempDir()).New(0)
@@ -125,7 +125,7 @@ func TestNotesBelongToBytesInFiles(t *testing.T) {
 	}
 }
 
-// What is made of bytes in a file is kept beside them, and can be given back alone.
+// A buffer made from bytes in a file is kept in the same folder, and can be released alone.
 func TestBuffersOfOneFolderAreReleasedAlone(t *testing.T) {
 	for _, dir := range []Dir{"", Dir(t.TempDir())} {
 		want := random(Memory + 5)

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shown is an event on one line: what it sets, and its data.
+// shown returns an event on one line: its fields and its data.
 func (e Event) shown() string {
 	var b strings.Builder
 	if e.IsComment {
@@ -236,7 +236,7 @@ func FuzzEvents(f *testing.F) {
 	for _, c := range eventCases {
 		f.Add([]byte(c.stream), uint8(3))
 	}
-	// What servers sent, up to where it may have been cut.
+	// Streams of real servers, up to the places where they may have been cut.
 	real, err := filepath.Glob(filepath.Join("testdata", "events", "*.sse"))
 	if err != nil || len(real) == 0 {
 		f.Fatalf("no streams: %v", err)
@@ -266,8 +266,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// What is kept of a stream that never ends an event is bounded, and a long event
-// that is cut is whole.
+// The kept bytes of a stream that never ends an event are bounded, and a cut long event is
+// complete.
 func TestUnfinishedEventIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream string
@@ -320,8 +320,8 @@ func TestEventKeepsDataUntilReleased(t *testing.T) {
 	}
 }
 
-// A pieces gives a text in pieces that end anywhere, or as late as they can between a data
-// line and the blank line behind it.
+// A pieces returns a text in pieces that end anywhere, or as late as possible between a data line
+// and the blank line after it.
 type pieces struct {
 	rest   []byte
 	within bool

@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/spool"
 )
 
-// A line that is kept in a file is read as one in memory, whatever stands around it and however it
-// ends.
+// A line that is kept in a file is read like a line in memory, with any surrounding text and any
+// line end.
 func TestSpooledLinesAreReadLikeOthers(t *testing.T) {
 	cut := errors.New("cut")
 	long := strings.Repeat("0123456789", spool.Memory/5)

@@ -55,8 +55,8 @@ func TestLockOfAnotherFile(t *testing.T) {
 	}
 }
 
-// A process that waits for a lock whose file is replaced meanwhile goes on to wait
-// for the lock of the new file.
+// A process that waits for a lock whose file is replaced in the meantime continues to wait for the
+// lock of the new file.
 func TestLockFileIsReplaced(t *testing.T) {
 	s, _ := stored(t)
 	s.dir.wait = time.Minute

@@ -60,7 +60,7 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// What is remembered is bounded: the tools of a server, and the size of a definition.
+// The stored definitions are bounded: the tools of a server, and the size of a definition.
 func TestPinsAreBounded(t *testing.T) {
 	s, err := Open(t.TempDir() + "/state")
 	if err != nil {

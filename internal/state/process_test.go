@@ -212,7 +212,7 @@ func TestKilledWriterLeavesOldOrNew(t *testing.T) {
 	if len(ids) < kills/2 || generation < int64(kills/2) {
 		t.Errorf("the writers wrote next to nothing: generation %d, %d ids", generation, len(ids))
 	}
-	// What killed processes left does not block others.
+	// Files of killed processes do not block others.
 	update(t, s, func(st *State) error { st.Put(sample("after")); return nil })
 }
 
@@ -220,8 +220,8 @@ func uniform(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, s[:1]) == ""
 }
 
-// runAndKill kills a writer some time after so many rounds, and returns the ids
-// that it printed.
+// runAndKill kills a writer some time after the given number of rounds, and returns the ids that it
+// printed.
 func runAndKill(t *testing.T, s *Store, rounds int, d time.Duration) (ids []string) {
 	t.Helper()
 	cmd := child(t, "rewrite", s.Dir())

@@ -123,7 +123,7 @@ func TestNewerFileIsReadNotWritten(t *testing.T) {
 	}
 }
 
-// canary must never stand in an error's text.
+// canary must never be in an error's text.
 const canary = "canary-session-id"
 
 var damagedFiles = map[string]string{

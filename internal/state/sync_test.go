@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// syncing notes what is synced: the file's name, what is in it, and what
-// state.json holds at that time.
+// syncing notes each synced file: its name, its content, and the content of state.json at that
+// time.
 func syncing(s *Store, synced *[]string) {
 	s.dir.sync = func(f *os.File) error {
 		name, _ := filepath.Rel(s.dir.path, f.Name())
@@ -26,9 +26,8 @@ func syncing(s *Store, synced *[]string) {
 	}
 }
 
-// A file is synced when it is whole and before it gets its name, then the
-// directory is. What a cache remembers is not synced, nor is anything where
-// nothing changed.
+// A file is synced when it is complete and before it gets its name, then the directory is synced. A
+// cache is not synced, nor is an unchanged file.
 func TestStateIsSyncedAndCachesAreNot(t *testing.T) {
 	s, sess := stored(t)
 	before := readState(t, s)

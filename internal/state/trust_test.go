@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What was confirmed of a server last counts, beside what was confirmed of its tools.
+// The last confirmation of a server counts, besides the confirmations of its tools.
 func TestLastConfirmationCounts(t *testing.T) {
 	s := newStore(t)
 	if all, err := s.Trusts().All(); all != nil || err != nil {
@@ -35,7 +35,7 @@ func TestLastConfirmationCounts(t *testing.T) {
 	if all, _ = s.Trusts().All(); len(all) != 2 {
 		t.Errorf("%v is left", all)
 	}
-	// What cannot be understood confirms nothing, and is not overwritten.
+	// A file that cannot be parsed confirms nothing, and is not overwritten.
 	if err := os.WriteFile(s.Private(trustedName).Path(), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func TestSymbolicLinksAreRefused(t *testing.T) {
 			precious := filepath.Join(t.TempDir(), "authorized_keys")
 			err := os.WriteFile(precious, []byte("precious"), 0o644)
 			if err == nil {
-				err = os.Chmod(precious, 0o644) // whatever the umask is
+				err = os.Chmod(precious, 0o644) // with any umask
 			}
 			if err != nil {
 				t.Fatal(err)

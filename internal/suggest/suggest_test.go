@@ -21,7 +21,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// A name about the same thing comes before one with more letters in common, but for a typing error.
+// A name about the same thing comes before a name with more letters in common, unless there is just
+// a typing error.
 func TestNearestName(t *testing.T) {
 	t.Parallel()
 	known := []string{"find_dsns", "find_teams", "find_projects", "search_issues", "update_issue", "create_project", "listUsers", "get-time", "add"}

@@ -15,8 +15,7 @@ var inTOML = Client{Member: []string{"mcp_servers"}, paths: samePath("config.tom
 
 var prefix = []string{"/usr/bin/mcpc", "tap", "--"}
 
-// What is put before a command is taken away again to the byte, and everything else
-// stays.
+// A prefix of a command is removed again to the byte, and everything else stays.
 func TestWrapAndUnwrap(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"plain": {

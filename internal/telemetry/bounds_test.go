@@ -51,7 +51,7 @@ func TestOldestOpenRequestsAreEvicted(t *testing.T) {
 	}
 }
 
-// TestRepeatedFailuresLeaveNoState: a request that fails for ever leaves nothing behind.
+// TestRepeatedFailuresLeaveNoState: a request that fails for ever leaves no state.
 func TestRepeatedFailuresLeaveNoState(t *testing.T) {
 	n := 0
 	b := New(Options{Emit: func(int64, otlp.Span) { n++ }})
@@ -70,7 +70,7 @@ func TestRepeatedFailuresLeaveNoState(t *testing.T) {
 	}
 }
 
-// TestFailedRequestsEndWithoutPassingTime: what failed is ended although no time passes.
+// TestFailedRequestsEndWithoutPassingTime: a failed request ends although no time passes.
 func TestFailedRequestsEndWithoutPassingTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long: scripts/check.sh runs it without -short")
@@ -110,8 +110,8 @@ func TestManyEvents(t *testing.T) {
 	}
 }
 
-// TestLongTexts: what a peer may write is bounded and is valid UTF-8, and the memory of its messages
-// is not kept.
+// TestLongTexts: texts of a peer are bounded and valid UTF-8, and the memory of its messages is not
+// kept.
 func TestLongTexts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long: scripts/check.sh runs it without -short")

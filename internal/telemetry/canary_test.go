@@ -94,7 +94,7 @@ func TestIDsDependOnSeedAndFrames(t *testing.T) {
 	}
 }
 
-// TestSampling: what is not sampled is counted all the same.
+// TestSampling: a request that is not sampled is counted nevertheless.
 func TestSampling(t *testing.T) {
 	asked := map[Context]bool{}
 	m := &Metrics{}

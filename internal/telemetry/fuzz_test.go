@@ -39,7 +39,7 @@ func (o *oracle) add(ref int64, f *wire.Frame) {
 	}
 }
 
-// checkAll holds what was emitted against the frames.
+// checkAll compares the emitted spans with the frames.
 func checkAll(t *testing.T, o Options, frames []wire.Frame, all []emitted) {
 	t.Helper()
 	count := oracle{refs: map[int64]bool{}}
@@ -115,8 +115,8 @@ func TestEachRequestHasSpansOnce(t *testing.T) {
 	}
 }
 
-// FuzzFrames takes frames of recordings in any order, as data says: two bytes are a frame, the third
-// changes it.
+// FuzzFrames takes frames of recordings in the order that data determines: two bytes are a frame,
+// the third changes it.
 func FuzzFrames(f *testing.F) {
 	all := pool(f)
 	f.Add([]byte{})

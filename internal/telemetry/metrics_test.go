@@ -148,7 +148,7 @@ func TestDeltaAndCumulative(t *testing.T) {
 	}
 }
 
-// TestAttributeSetsAreBounded: what a hostile peer makes up does not grow without an end.
+// TestAttributeSetsAreBounded: values that a hostile peer makes up do not grow without bound.
 func TestAttributeSetsAreBounded(t *testing.T) {
 	m := &Metrics{}
 	b := New(Options{Metrics: m})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The result says which conversation is the older one, and which keys it takes.
+// The result names the older conversation and its keys.
 func TestComparisonNamesItsSides(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {
 		p.keys("shift+tab", "g", "j", "j", "D", "enter")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Each tab says which exchange it is about, and how that ended.
+// Each tab names its exchange and the outcome.
 func TestDetailHasATitle(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
 		p.keys("g", "j", "j", "j", "enter")
@@ -34,7 +34,7 @@ func TestDetailOpensAtTheSummary(t *testing.T) {
 	})
 }
 
-// Tab goes from a detail to the list and back, as the footer says; the conversations are before
+// Tab goes from a detail to the list and back, as the footer shows; the conversations are before
 // the list.
 func TestTabInTheDetail(t *testing.T) {
 	for _, width := range []int{80, 120} {
@@ -59,7 +59,7 @@ func TestTabInTheDetail(t *testing.T) {
 	}
 }
 
-// On a narrow screen Esc in the list shows the conversations, also where a detail is open behind it.
+// On a narrow screen Esc in the list shows the conversations, even if a detail is open below it.
 func TestEscShowsConversationsBesideHiddenDetail(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
 		p.keys("g", "enter", "tab", "esc")

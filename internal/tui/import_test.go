@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What only imports this package asks the terminal nothing and starts no program: it ends
-// without a byte on a terminal, where TMUX is set and no program can be found.
+// A program that only imports this package sends the terminal no question and starts no program: it
+// ends without a byte on a terminal, even if TMUX is set and no program can be found.
 func TestImportIsQuiet(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -41,7 +41,7 @@ func TestNewRowsAboveAreShown(t *testing.T) {
 	}
 }
 
-// Where items go, or the screen grows, the list moves down as far as there is room.
+// If items are removed, or the screen grows, the list moves down as far as there is room.
 func TestListFillsTheScreen(t *testing.T) {
 	var l list
 	l.replace(streams(20))

@@ -21,7 +21,7 @@ func (p *player) did(a *actor, want string) {
 	}
 }
 
-// What the keys that act do, from the list or from a detail.
+// The effects of the action keys, from the list or from a detail.
 func TestKeysPerformActions(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -61,8 +61,8 @@ func TestKeysPerformActions(t *testing.T) {
 	}
 }
 
-// A tool that may change something is sent only after the second entry was chosen: what was
-// typed before the question came does nothing.
+// A tool that may change something is sent only after the second entry was chosen: keys from before
+// the question have no effect.
 func TestConfirm(t *testing.T) {
 	a := newActor()
 	a.confirm = "delete_repo may delete"
@@ -77,7 +77,7 @@ func TestConfirm(t *testing.T) {
 	})
 }
 
-// Held messages are let go, edited and dropped only where one is selected.
+// Held messages are released, edited and dropped only if one is selected.
 func TestHeldMessageKeysNeedSelection(t *testing.T) {
 	a := newActor()
 	a.held = []view.Held{heldMessage("h1"), heldMessage("h2")}
@@ -179,8 +179,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// The form of a question that is gone takes keys but does nothing: they must not become
-// commands of the list.
+// The form of a withdrawn question accepts keys without effect: they must not become commands of
+// the list.
 func TestWithdrawnQuestionIgnoresKeys(t *testing.T) {
 	a := newActor()
 	a.questions = []view.Question{asks()}
@@ -219,7 +219,7 @@ func TestFormNamesTheServer(t *testing.T) {
 	})
 }
 
-// A form that was left for the list says how to come back.
+// A form that was left for the list shows how to return.
 func TestHiddenFormNamesKeyToReturn(t *testing.T) {
 	a := newActor()
 	a.questions = []view.Question{asks()}
@@ -286,7 +286,8 @@ func TestFilter(t *testing.T) {
 	play(t, 120, 30, r, nil, func(p *player) { p.shows("searching, 1,200 rows left") })
 }
 
-// What the start chose is for the Talk without a filter; what the user chose is for all.
+// The initial conversation applies to the Talk without a filter; the user's choice applies to all
+// views.
 func TestInitialConversationAppliesWithoutFilter(t *testing.T) {
 	r := newReader()
 	last := func() string {
@@ -320,8 +321,8 @@ func TestInitialConversationAppliesWithoutFilter(t *testing.T) {
 	})
 }
 
-// While the Talk follows the newest, it goes on with a conversation that begins. An older row, a pause, another view and a
-// conversation that was chosen stay.
+// While the Talk follows the newest, it moves to a conversation that begins. It stays with an older
+// row, a pause, another view or a chosen conversation.
 func TestFollowingMovesToNewConversation(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys []string
@@ -344,7 +345,7 @@ func TestFollowingMovesToNewConversation(t *testing.T) {
 			r.talks[0].First = false
 			r.mu.Unlock()
 			r.announce()
-			time.Sleep(time.Minute) // of the bubble: what waits to be read is read
+			time.Sleep(time.Minute) // of the bubble: all pending reads finish
 			p.settle()
 			if got := p.m.conversations.chosen; got != c.want {
 				t.Errorf("%s: %q is shown, want %q", name, got, c.want)
@@ -464,7 +465,7 @@ func TestCopyHasNoControlCharacters(t *testing.T) {
 	})
 }
 
-// Compare, only, sort, errors of a deed, a key that is gone.
+// Compare, only, sort, errors of an action, a key of a removed row.
 func TestRemainingKeys(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {
 		p.keys("D", "enter")

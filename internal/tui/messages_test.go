@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// What the summary shows of the request and of the answer.
+// The request and the response in the summary.
 func TestSummaryShowsMessages(t *testing.T) {
 	body := func(text string) *view.Body {
 		if text == "" {
@@ -52,7 +52,7 @@ func TestSummaryCutsMessages(t *testing.T) {
 	}
 }
 
-// A sign of the Diff stays beside its value, also where that has no place to break it.
+// A sign of the Diff stays beside its value, even if the value cannot be broken.
 func TestDiffKeepsItsSigns(t *testing.T) {
 	long := `"` + strings.Repeat("x", 70) + `"`
 	d := detail{key: "1.2", tab: tabDiff, doc: &view.Detail{}, diff: diff{otherKey: "1.1", request: []view.Change{{Pointer: "/a", Was: []byte("1"), Is: []byte(long)}}}}

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// A player runs a model without a terminal, in a bubble of synctest: commands run until
-// nothing more happens, and time only passes where a test lets it.
+// A player runs a model without a terminal, in a bubble of synctest: commands run until nothing
+// more happens, and time passes only if a test lets it.
 type player struct {
 	t    *testing.T
 	m    *model

@@ -96,7 +96,7 @@ func (tm *terminal) ends() error {
 	return nil
 }
 
-// However a view ends, the terminal is restored.
+// The terminal is restored after every kind of end.
 func TestTerminalIsRestored(t *testing.T) {
 	t.Run("q", func(t *testing.T) {
 		tm := onTerminal(t, t.Context(), Options{Reader: newReader()})

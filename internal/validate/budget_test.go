@@ -104,7 +104,7 @@ type visitCounter int
 
 func (n *visitCounter) Validate(*jsonschema.ValidatorContext, any) { *n++ }
 
-// Whatever a schema multiplies, a check of it ends.
+// A check ends, whatever a schema multiplies.
 func TestBudgetEndsChecks(t *testing.T) {
 	tree := func(n int) string { return strings.Repeat(`{"a":[`, n) + "1" + strings.Repeat(`]}`, n) }
 	names := func(n int) string {

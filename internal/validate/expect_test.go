@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// FuzzExpected: what is expected is never more than the schema allows: a value of
-// a type that is not among the expected ones, or beside the listed values, has
-// findings. And no schema makes it panic or go on for ever.
+// FuzzExpected: an expectation is never narrower than the schema: a value of a type that is not
+// among the expected types, or not among the listed values, has findings. And no schema makes it
+// panic or run forever.
 func FuzzExpected(f *testing.F) {
 	for _, schema := range []string{
 		`{"type":"integer"}`, `{"type":["string","null"]}`, `{"enum":[1,"a",null]}`, `{"const":true}`, `true`, `false`,

@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// What ECMA-262 means by a pattern, which is not always what Go means.
+// The meaning of a pattern in ECMA-262, which is not always Go's.
 func TestECMAPatterns(t *testing.T) {
 	for _, tt := range []struct {
 		pattern  string

@@ -322,7 +322,7 @@ func TestStuckPageIsDropped(t *testing.T) {
 	})
 }
 
-// What holds the bodies of an exchange in memory takes the place of a body.
+// A request that holds the bodies of an exchange in memory counts towards the limit of bodies.
 func TestExchangesAreReadFewAtATime(t *testing.T) {
 	for _, path := range []string{"/api/row?key=1.1", "/api/diff?a=1.1&b=1.1"} {
 		s := start(t, Options{}).enter()

@@ -26,7 +26,7 @@ var small = fstest.MapFS{
 			.then(async r => { window.entered = { status: r.status, ...await r.json() }; });`)},
 }
 
-// TestPeerForeignPages lets the pages of other sites on this machine, and of a name that leads
+// TestPeerForeignPages lets the pages of other sites on this machine, and of a name that resolves
 // to it, try what they can while a browser has the cookie.
 func TestPeerForeignPages(t *testing.T) {
 	actor := &fakeActor{powers: view.Powers{Resend: true, Call: true, Intercept: true, Mark: true, Export: true}}

@@ -153,7 +153,7 @@ func TestPeerTimeOfOpenExchange(t *testing.T) {
 	p.Await(`location.hash.includes('row=1.4')`)
 }
 
-// TestPeerCutTexts holds: what a column of Tools cuts is there whole, as a tooltip.
+// TestPeerCutTexts holds: a text that a column of Tools cuts is complete in a tooltip.
 func TestPeerCutTexts(t *testing.T) {
 	r := newDummy()
 	r.text = strings.TrimSpace(strings.Repeat("a reason of many words ", 20))

@@ -304,9 +304,9 @@ func TestPeerKeyboardOnly(t *testing.T) {
 		p.Type(kb.Escape)
 		p.Await(`!document.querySelector("dialog, [role=dialog]")`)
 	}
-	// Tab goes through all of the page, is seen on each stop, and comes out at the end.
-	// It begins at the body: where a dialog was closed the browser goes on from its place, which may be
-	// the end of the page.
+	// Tab goes through all of the page, is seen on each stop, and comes out at the end. It begins
+	// at the body: if a dialog was closed, the browser continues from its place, which may be the
+	// end of the page.
 	p.Eval(`document.body.tabIndex = -1, document.body.focus()`, nil)
 	p.Await(`document.activeElement === document.body`)
 	stops, unseen := map[string]bool{}, 0

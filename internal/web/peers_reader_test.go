@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// A dummy is a Reader with documents whose every field says something: text, or what a field with
-// only some values may be.
+// A dummy is a Reader with documents whose every field is filled: with text, or with an allowed
+// value.
 type dummy struct {
 	*fakeReader
 	text  string

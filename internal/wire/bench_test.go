@@ -55,7 +55,7 @@ func BenchmarkParseMessage(b *testing.B) {
 	}
 }
 
-// A large payload is looked at where it stands.
+// A large payload is parsed in place, without a copy.
 func TestParsingCopiesNothing(t *testing.T) {
 	for name, raw := range shapes(4 << 20) {
 		m := ParseMessage(raw)
@@ -72,8 +72,7 @@ func TestParsingCopiesNothing(t *testing.T) {
 	}
 }
 
-// What a hostile message costs is bounded by its length, and by no more than a
-// few times that.
+// The memory for a hostile message is at most a few times its length.
 func TestHostileMessagesUseBoundedMemory(t *testing.T) {
 	const size = 1 << 20
 	for name, raw := range map[string]string{

@@ -49,7 +49,7 @@ func TestCompose(t *testing.T) {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// A composed message must not write into the room behind what it was given.
+// A composed message must not be written into the capacity after the caller's bytes.
 func TestComposeLeavesTheCallersBytes(t *testing.T) {
 	room := []byte(`7,"untouched":true`)
 	ComposeRequest(room[:1], "a", room[:1])

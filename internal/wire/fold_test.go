@@ -15,11 +15,11 @@ import (
 // time, and what the fold makes of their frames must be the lives again.
 type life struct {
 	conn  *conversation
-	steps []func() // what is still to happen
-	seqs  []uint64 // the frames of this life, in the order of their crossing
+	steps []func() // the remaining steps
+	seqs  []uint64 // the frames of this life, in the order they were sent in
 }
 
-// A conversation numbers by itself what crosses in it.
+// A conversation numbers its own messages.
 type conversation struct{ number, ids, asked, streams int }
 
 // A traffic makes up conversations over HTTP where everything names its request: by its id, its
@@ -56,7 +56,7 @@ func (tr *traffic) event(l *life, stream int, id, format string, args ...any) {
 	})
 }
 
-// begin plans a life: what happens on the way to an answer is drawn by lot.
+// begin plans the life of a request: the events before the response are random.
 func (tr *traffic) begin() {
 	l := &life{conn: tr.conns[tr.rand.IntN(len(tr.conns))]}
 	c := l.conn

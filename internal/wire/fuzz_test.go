@@ -127,7 +127,7 @@ func FuzzWith(f *testing.F) {
 	})
 }
 
-// assertWith: the member has the value, every other stands where it stood.
+// assertWith: the member has the value, every other member keeps its place.
 func assertWith(t *testing.T, before jsonraw.Members, got []byte, name string, value []byte) {
 	t.Helper()
 	after, err := jsonraw.Object(got)
@@ -151,7 +151,7 @@ func assertWith(t *testing.T, before jsonraw.Members, got []byte, name string, v
 	}
 }
 
-// Compose is the way out: what was given goes out, on one line.
+// Composed messages contain the given values, on one line.
 func FuzzCompose(f *testing.F) {
 	seeds(f, func(raw []byte) {
 		f.Add(raw, "tools/call", []byte(`7`), int64(-32601))

@@ -37,8 +37,8 @@ type sample struct {
 	raw  []byte
 }
 
-// samples returns the messages of testdata/messages and, where the specification's
-// schema is next to the repository, its examples.
+// samples returns the messages of testdata/messages and, if the specification's schema is next to
+// the repository, its examples.
 func samples(t testing.TB) []sample {
 	t.Helper()
 	all := files(t, filepath.Join("testdata", "messages"))

@@ -149,7 +149,7 @@ func rule(err *jsonraw.SyntaxError) string {
 	return fmt.Sprint(err.Rule, " ", err.Offset)
 }
 
-// What stands before an error can be shown.
+// The members before an error can be shown.
 func TestObjectUpToAnError(t *testing.T) {
 	for raw, want := range map[string]int{
 		`{"a":1,"b":[2],"c":`: 2, `{"a":1 "b":2}`: 1, `{"a":1}x`: 1, `{`: 0, `{"a":"\ud800","b":2,"c"}`: 2, `[1]`: 0,

@@ -172,7 +172,7 @@ func TestParseMessage(t *testing.T) {
 	}
 }
 
-// What is wrong is said with its place in the bytes that crossed.
+// A problem has its place in the received bytes.
 func TestProblemNamesItsPlace(t *testing.T) {
 	for raw, want := range map[string]string{
 		"":                             "empty instead of a JSON-RPC message",
@@ -362,7 +362,7 @@ func within(raw, part []byte) bool {
 	return at <= uintptr(len(raw)) && at+uintptr(len(part)) <= uintptr(len(raw))
 }
 
-// However long a message is, and whichever look found it.
+// A duplicate is found in a message of any length, by either kind of search.
 func TestDuplicateInResult(t *testing.T) {
 	many := ""
 	for i := range 2 * jsonraw.MaxNames {

@@ -26,7 +26,7 @@ func noteds() []string {
 	}
 }
 
-// What was noted on the way is what a second look finds.
+// The positions that were noted during parsing equal the positions of a second parse.
 func TestNotedPositionsMatchSecondParse(t *testing.T) {
 	for _, text := range noteds() {
 		checkNoted(t, []byte(text))

@@ -2,8 +2,8 @@ package wire
 
 import "testing"
 
-// What was asked for is safe to repeat where nothing of it was sent, and not because
-// something else is.
+// The requested operation is safe to repeat if nothing of it was sent, and not because another
+// request is.
 func TestRetryableDependsOnUnsentParts(t *testing.T) {
 	for _, c := range []struct {
 		name            string

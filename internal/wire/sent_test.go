@@ -9,7 +9,7 @@ import (
 )
 
 // The exchange of the last request with an id is known whether it was asked for before or not; the
-// conversations, of which there may be many, are searched once.
+// conversations, possibly many, are searched once.
 func TestSentFindsRequestByID(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 1))
 	for range 50 {

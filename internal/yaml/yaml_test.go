@@ -32,7 +32,7 @@ func TestParseGivesJSON(t *testing.T) {
 	}
 }
 
-// The core schema of YAML 1.2: what other versions make numbers of are texts.
+// The core schema of YAML 1.2: values that other versions read as numbers are texts.
 func TestParseUsesCoreSchema(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"014", "14"},

@@ -58,7 +58,7 @@ func plans() map[string]Plan {
 	}
 }
 
-// What is written is in testdata: of the script only PLAN, since the rest is script.js.
+// The expected output is in testdata: for the script only PLAN, since the rest is script.js.
 func TestWrite(t *testing.T) {
 	for name, p := range plans() {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ const oneCall = `{"mcpc-traffic":1,"mcpc":"0.1.0","by":"command"}
 {"seq":2,"time":"2026-01-01T00:00:01Z","dir":"received","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"}
 `
 
-// archived is a zip archive behind some bytes, of names and texts in turn.
+// archived returns a zip archive after some bytes, made of names and texts in turn.
 func archived(t testing.TB, before string, members ...string) []byte {
 	t.Helper()
 	b := bytes.NewBufferString(before)

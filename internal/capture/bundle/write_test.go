@@ -132,7 +132,7 @@ func TestEachMember(t *testing.T) {
 	}
 }
 
-// TestWriteRefusesWhatOpenWouldRefuse: what Open would refuse is not written.
+// TestWriteRefusesWhatOpenWouldRefuse: content that Open would refuse is not written.
 func TestWriteRefusesWhatOpenWouldRefuse(t *testing.T) {
 	c := contentOf(t, oneCall+strings.Repeat("\n", minRatioBytes), "{}")
 	err := Write(io.Discard, c)

@@ -178,7 +178,7 @@ func TestFilterMatches(t *testing.T) {
 	}
 }
 
-// A date means the calendar day of its time zone, also where that has 23 or 25 hours.
+// A date means the calendar day of its time zone, even if that has 23 or 25 hours.
 func TestFilterDayIsACalendarDay(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -219,7 +219,7 @@ func TestFilterDayIsACalendarDay(t *testing.T) {
 	}
 }
 
-// The traffic is not looked at where the row decides.
+// The traffic is not read if the row decides.
 func TestFilterReadsMessagesOnlyIfNeeded(t *testing.T) {
 	for _, c := range []struct {
 		text  string

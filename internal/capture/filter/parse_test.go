@@ -184,7 +184,7 @@ func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
 	}
 }
 
-// Where there are only so many words, the error has them for a suggestion.
+// If a field has a fixed list of words, the error suggests them.
 func TestFilterErrorsSuggestWords(t *testing.T) {
 	for text, word := range map[string]string{"methd:x": "method", "is:opn": "open", "channel:timout": "timeout"} {
 		_, err := Parse(text, filterNow, judge)
@@ -195,7 +195,7 @@ func TestFilterErrorsSuggestWords(t *testing.T) {
 	}
 }
 
-// What other programs call a field is an error with the term that was meant, with a colon and without.
+// Another program's name of a field is an error with the intended term, with or without a colon.
 func TestFilterErrorsKnowOtherNamesOfFields(t *testing.T) {
 	for text, meant := range map[string]string{
 		"took>1s": "dur:>1s", "duration>=500ms": "dur:>=500ms", "ms>1000": "dur:>1000ms", "ms:>1000": "dur:>1000ms",
@@ -209,7 +209,7 @@ func TestFilterErrorsKnowOtherNamesOfFields(t *testing.T) {
 	}
 }
 
-// A rule behind another field is meant for finding.
+// A rule after another field is meant for finding.
 func TestFilterErrorsKnowTheRules(t *testing.T) {
 	for text, meant := range map[string]string{"has:L106": "finding:L106", "has:finding=l106": "finding:l106", "is:tools": "finding:tools", "has:x": ""} {
 		_, err := Parse(text, filterNow, judge)

@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What is looked for is found however another writer spells it.
+// A text is found in any spelling of another writer.
 func TestTextIsFoundInAnySpelling(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	raw := []byte(`{"jsonrpc":"2.0","id":1,"method":"a/b","params":{"x":"ünï \"q\" http://y/"}}`)
@@ -93,7 +93,8 @@ func spell(random *rand.Rand, raw []byte) []byte {
 	return append(b, `"}`...)
 }
 
-// lines are one frame as different writers have it, for which the bytes are the same.
+// spellings returns lines of one frame as different writers spell it; the bytes of the frame are
+// the same.
 func spellings(random *rand.Rand, raw []byte) [][]byte {
 	f := wire.Frame{Seq: 1, Time: filterNow, Dir: wire.Received, Raw: raw}
 	withHead := f
@@ -123,8 +124,8 @@ func seek(re *regexp.Regexp, line []byte) (plain, quick bool, err error) {
 	return plain, plain && requiredTexts(re).mayBeInLine(line), err
 }
 
-// What an expression finds is the same however it is looked for: made-up expressions
-// over made-up bytes, which share a few letters, so that many are found.
+// An expression finds the same with both ways of searching: random expressions over random bytes of
+// a few letters, so that many are found.
 func TestExpressionSearchesAgree(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	letters := []string{"a", "b", "A", "k", "s", "K", "ſ", "\u212a", "é", "É", "ß", "ẞ", "ı", "İ", "σ", "ς", `"`, `\`, "/", "\n", "\t", "\x01", "<", "u", "0", "\xff", "\uFFFD", " "}

@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What was hidden is found by its hash, in heads and in messages, and nothing else is
-// taken for it. A session has the hash of its id.
+// A hidden value is found by its hash, in heads and in messages, and no other value is. A session
+// has the hash of its id.
 func TestFilterFindsWhatWasHidden(t *testing.T) {
 	session, token := redact.Redacted("session-of-a-user"), redact.Redacted("a-token-of-a-user")
 	hash := func(shown string) string { return redact.HashesIn(shown)[0] }

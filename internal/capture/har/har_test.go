@@ -214,7 +214,7 @@ func TestHAROfLongTexts(t *testing.T) {
 	}
 }
 
-// What is secret by now is hidden in what is given out of an older recording.
+// Values that are secret by now are hidden in exports of an older recording.
 func TestHARHidesNewSecrets(t *testing.T) {
 	c := captureOf(t, requestHead(1, "http://x/known-one"), sentBody(1, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"known-one"}}`))
 	var s redact.Secrets
@@ -245,7 +245,7 @@ func TestHAROfAnAnswerToTheServer(t *testing.T) {
 	}
 }
 
-// What came within an exchange is in the entry of that, unless it is exported alone.
+// A message within an exchange is in the entry of the exchange, unless it is exported alone.
 func TestHAROfARequestOfTheServer(t *testing.T) {
 	c := captureOf(t,
 		requestHead(1, "http://h/mcp"), sentBody(1, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`),

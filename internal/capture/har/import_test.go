@@ -79,7 +79,7 @@ func TestExportedArchiveIsImportedBack(t *testing.T) {
 	}
 }
 
-// crossed returns the rows that an archive has something of.
+// crossed returns the rows with traffic that an archive has.
 func crossed(all []*rows.Row) []*rows.Row {
 	return slices.DeleteFunc(slices.Clone(all), func(r *rows.Row) bool { return r.Kinds == 0 })
 }
@@ -193,7 +193,8 @@ func TestArchivesOfBrowsers(t *testing.T) {
 	}
 }
 
-// Programs write the same in different shapes. What an archive does not have is no failure of the server.
+// Programs write the same in different shapes. A part that an archive lacks is no failure of the
+// server.
 func TestArchivesOfDifferentPrograms(t *testing.T) {
 	const (
 		url      = `"https://mcp.example/mcp"`

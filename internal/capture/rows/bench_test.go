@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// large writes a capture of so many calls over HTTP, as a proxy records them, each
-// with a result of about so many bytes.
+// large writes a capture of the given number of calls over HTTP, as a proxy records them, each with
+// a result of about the given size.
 func large(tb testing.TB, name string, calls, bytes int) int64 {
 	tb.Helper()
 	f, err := os.Create(name)

@@ -24,7 +24,7 @@ type traffic struct {
 	nth   int
 }
 
-// next is the rest of an exchange: what crosses on one stream, in its order.
+// next returns the rest of an exchange: the frames of one stream, in order.
 func (t *traffic) next() (frames []wire.Frame) {
 	t.stream++
 	stream, id := t.stream, t.id

@@ -160,8 +160,8 @@ func compressRun(ring *capture.Ring, n int) bool {
 	return os.IsNotExist(err)
 }
 
-// Where a command was killed before it deleted the plain run, that one counts, and the next command
-// does it again.
+// If a command was killed before it deleted the plain run, the plain run counts, and the next
+// command compresses it again.
 func TestPlainRunCountsBesideCompressedOne(t *testing.T) {
 	ring, _ := ringOf(t, 1)
 	put(t, ring.Path(1)+packed.Extension, []byte("another"))

@@ -108,8 +108,8 @@ func TestWrittenCaptureIsReadBack(t *testing.T) {
 	}
 }
 
-// A later version may have more kinds of frames: they are no finding, and what stands around
-// them is read.
+// A later version may have more kinds of frames: they are no finding, and the lines around them are
+// read.
 func TestUnknownKindsAreSkipped(t *testing.T) {
 	_, frames, _ := sample()
 	raw := capture.AppendHead(nil, capture.Head{Mcpc: "9.0.0"})

@@ -30,8 +30,8 @@ func openGolden(t testing.TB) *Capture {
 	return c
 }
 
-// naive is what a reader of the format's description would compute, with nothing
-// of this package: what was asked, and what came back under the same id.
+// naive is the result of a reader that knows only the format's description, and nothing of this
+// package: the requests, and the responses with the same id.
 type naive struct {
 	asked  string
 	kind   string
@@ -97,7 +97,7 @@ func naively(t *testing.T) (all []*naive) {
 }
 
 func TestStatisticsAgreeWithIndependentComputation(t *testing.T) {
-	// Where the answer is the whole story: no notifications, no other endings.
+	// The exchange has only a request and a response: no notifications, no other outcomes.
 	plain := func(r *Row) bool {
 		folded := r.Notes
 		folded.Guessed, folded.Cuts = 0, 0
@@ -108,10 +108,10 @@ func TestStatisticsAgreeWithIndependentComputation(t *testing.T) {
 	i := -1
 	for _, r := range openGolden(t).Rows() {
 		if r.IsSeparate || r.Dir == wire.Received {
-			continue // what is counted here is what the client asked
+			continue // only requests of the client count here
 		}
 		if r.Size() > 0 || r.Notes.Cuts > 0 {
-			i += 1 + r.Notes.Retries + r.Notes.Rounds // what was never sent is no request that crossed
+			i += 1 + r.Notes.Retries + r.Notes.Rounds // a request that was never sent does not count
 		}
 		if plain(r) {
 			stats.Add(r)

@@ -40,14 +40,14 @@ func keysOf(c *Capture) (keys []RowKey) {
 	return keys
 }
 
-// A capture is the same whether it is read at once or wherever its recorder stopped
-// between two writes, and a line is read once although it was whole but for its end.
+// A capture is the same whether it is read at once or wherever its recorder stopped between two
+// writes, and a line is read once although it was complete except for its line end.
 func TestCaptureGrowsByAnyByte(t *testing.T) {
 	golden, err := os.ReadFile(filepath.Join("testdata", "golden.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A head that is cut behind a brace looks whole to the quick reader.
+	// A head that is cut after a brace looks complete to the fast reader.
 	timed := capture.AppendFrame(capture.AppendFrame(capture.AppendHead(nil, capture.Head{Started: noon, Run: 1, By: capture.ByCommand}),
 		wire.Frame{Seq: 1, Time: noon, Stream: 1, Kind: wire.Head, HTTP: &wire.HTTPHead{Method: "POST", URL: "http://x/"}}),
 		wire.Frame{Seq: 2, Time: noon, Stream: 1, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)})
@@ -175,8 +175,8 @@ func TestLineThatEndsTooEarly(t *testing.T) {
 	}
 }
 
-// What a part repeats of the one before is listed there alone, also while it is being
-// repeated, and a copy has what was chosen.
+// Rows that a part repeats are listed only in the earlier part, even while they are being repeated,
+// and a copy has the chosen rows.
 func TestRepeatedRowsBelongToEarlierPart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "part.jsonl")
 	part := capture.AppendHead(nil, capture.Head{Started: noon, Run: 2, By: capture.ByProxy, PreviousRun: 1})

@@ -359,8 +359,8 @@ func TestDamagedIndexesAreIgnored(t *testing.T) {
 	}
 }
 
-// What is hidden now is not written to an index that others read, and hidden in what comes
-// out of one.
+// A value that is hidden now is not written to an index that others read, and hidden in rows from
+// an index.
 func TestIndexAndSecrets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "000001.jsonl")
 	lines := capture.AppendFrame(capture.AppendHead(nil, capture.Head{Started: noon, By: capture.ByTap, Run: 1}),

@@ -57,7 +57,7 @@ func (s *speaker) end(stream int, by wire.Direction, how string) {
 	s.cross(wire.Frame{Kind: wire.Closed, Dir: by, Stream: stream, Close: &wire.CloseFacts{By: by, How: how}})
 }
 
-// says is a message of the server's on a stream, or on the pipe.
+// says sends a message of the server on a stream, or on the pipe.
 func (s *speaker) says(stream int, format string, args ...any) {
 	f := wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: stream, SSE: &sse.Facts{Event: "message"}}
 	if s.way == "pipe" {
@@ -88,7 +88,7 @@ func (s *speaker) sends(answered int, format string, args ...any) (stream int) {
 	return stream
 }
 
-// begin opens the conversation, and where there is one its stream.
+// begin opens the conversation, and its stream, if it has one.
 func (s *speaker) begin() {
 	if s.way == "sse" || s.way == "streamable" && s.IntN(3) > 0 {
 		s.streams++
@@ -116,7 +116,7 @@ func (s *speaker) step() {
 		call = &s.open[s.IntN(len(s.open))]
 	}
 	own, speaks := s.own()
-	on := own // where what belongs to the call comes
+	on := own // the stream of messages that belong to the call
 	if call != nil && call.stream > 0 && s.way != "sse" {
 		on = call.stream
 	}
@@ -192,8 +192,8 @@ func drawn(seed uint64) []wire.Frame {
 	return w.frames
 }
 
-// Each message stands on the row that its ids and its stream say, whatever crosses at the
-// same time; and the rows are the same however much of the file is read at a time.
+// Each message is in the row that its ids and its stream determine, whatever is sent at the same
+// time; and the rows are the same however much of the file is read at a time.
 func TestEveryFrameIsOnItsRow(t *testing.T) {
 	for seed := range uint64(30) {
 		path := assertRows(t, drawn(seed))

@@ -25,7 +25,7 @@ const mostInTest = 1 << 20
 // seconds for each of the true size.
 func init() { capture.LongFrame = 1 << 20 }
 
-// longLine is a line of a capture with so many bytes, its line feed included.
+// longLine returns a line of a capture with length bytes, its line feed included.
 func longLine(length int) []byte {
 	const begin, end = `{"kind":"stderr","dir":"received","raw":"`, `"}` + "\n"
 	return []byte(begin + strings.Repeat("x", length-len(begin)-len(end)) + end)
@@ -36,8 +36,8 @@ func asks(id int) []byte {
 	return capture.AppendFrame(nil, wire.Frame{Seq: uint64(id), Time: noon, Kind: wire.Body, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id)})
 }
 
-// A line above the limit is left out with a finding, and the lines behind it are where
-// they are said to be.
+// A line above the limit is left out with a finding, and the lines after it have the right
+// positions.
 func TestReaderSkipsOverlongLines(t *testing.T) {
 	for _, c := range []struct {
 		length int

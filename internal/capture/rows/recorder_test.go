@@ -61,7 +61,7 @@ func TestNothingIsOpenedBeforeTheFirstLine(t *testing.T) {
 	}
 }
 
-// fullDisk takes so many writes.
+// fullDisk accepts a number of writes, then fails.
 type fullDisk struct{ left int }
 
 var errFull = errors.New("no space")
@@ -93,8 +93,8 @@ func TestFullDiskIsToldOnce(t *testing.T) {
 	}
 }
 
-// A frame that is written in pieces is one line, whatever its bytes are, and is
-// behind what came before it.
+// A frame that is written in pieces is one line, whatever its bytes are, and comes after the
+// earlier lines.
 func TestLongFrames(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "long.jsonl")
 	r := capture.NewRecorder(capture.Recording{Open: capture.File(name), Head: capture.Head{By: capture.ByCommand}})
@@ -199,7 +199,7 @@ func TestRingIsBounded(t *testing.T) {
 			t.Errorf("%+v leaves %v, %v", c.limits, runs, err)
 		}
 	}
-	// What may still be written to stays, and no number is given twice.
+	// A run that may still be written to remains, and no number is used twice.
 	if removed, _ := ring.Prune(capture.Limits{Bytes: 1}, now.Add(-time.Hour+time.Second)); len(removed) > 0 {
 		t.Errorf("%v was removed", removed)
 	}

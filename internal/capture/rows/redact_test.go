@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What is secret by now is hidden in what is given out of an older recording.
+// Values that are secret by now are hidden in output from an older recording.
 func TestOldRecordingHidesNewSecrets(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "old.jsonl")
 	head := capture.Head{By: capture.ByCommand, Target: "known-one", Argv: []string{"mcpc", "known-one"}, Mark: "abc"}

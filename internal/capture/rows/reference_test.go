@@ -16,8 +16,8 @@ import (
 // A reference assigns each message to its row, by ids and streams alone: it uses neither the code
 // under test nor times. It serves one conversation.
 type reference struct {
-	// The rows by what names them: what the client asked by its id, its stream, its token
-	// and the state of a round, what the server asked by its id and token.
+	// The rows by their keys: requests of the client by id, stream, token and the state of a round,
+	// requests of the server by id and token.
 	requests, tokens, states map[string]string
 	about                    map[string]string // of a row, what its request is about
 	questions, askedTokens   map[string]string

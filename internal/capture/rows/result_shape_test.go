@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/capture"
 )
 
-// What no client takes for the answer is not listed as one, also where it is large.
+// A message that no client accepts as the response is not listed as one, even if it is large.
 func TestUnusableResponsesAreNotListedAsAnswers(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`
 	good := `"content":[{"type":"text","text":"hi"}]`

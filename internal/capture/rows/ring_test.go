@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A counter that is no plain file is neither read nor written: a link could lead to any
-// file of the user's. A run gets its number all the same.
+// A counter that is no plain file is neither read nor written: a link could lead to any file of the
+// user. A run gets its number nevertheless.
 func TestRunCounterIgnoresLinks(t *testing.T) {
 	for _, planted := range []string{"link", "link to nothing", "folder"} {
 		t.Run(planted, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestRunCounterIgnoresLinks(t *testing.T) {
 	}
 }
 
-// A run whose recorder has its file open is kept beyond each of the limits, however long nothing crossed, also behind
-// its end; once the recorder is closed it goes.
+// A run whose recorder has its file open is kept beyond each limit, however long it had no traffic,
+// even after its end; once the recorder is closed it is deleted.
 func TestPruneKeepsALivingRun(t *testing.T) {
 	for name, limits := range map[string]capture.Limits{"runs": {Runs: 1}, "bytes": {Bytes: 1}, "age": {Age: time.Hour}} {
 		for _, ended := range []bool{false, true} {
@@ -89,7 +89,7 @@ func TestPruneKeepsALivingRun(t *testing.T) {
 	}
 }
 
-// A run is compressed once its recorder is closed, not behind its end alone.
+// A run is compressed once its recorder is closed, not just after its end.
 func TestLivingRunIsNotCompressed(t *testing.T) {
 	defer func(n int64) { capture.CompressFrom = n }(capture.CompressFrom)
 	capture.CompressFrom = 1
@@ -136,7 +136,7 @@ func TestRecorderOfADeletedStateDirectory(t *testing.T) {
 	}
 }
 
-// What crosses after the deletion of a recorder's file, or of its folder, is recorded in another one.
+// Traffic after the deletion of a recorder's file, or of its folder, is recorded in a new file.
 func TestRecorderOfADeletedFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Log("it deletes no file that is open")

@@ -69,8 +69,8 @@ func listed(t *testing.T, ring *capture.Ring) (rows []*Row, files int) {
 	return rows, len(runs)
 }
 
-// A recording that goes on in another file loses nothing there: each exchange is
-// listed once and whole, in a file that can be read alone.
+// A recording that continues in another file loses nothing there: each exchange is listed once and
+// whole, in a file that can be read alone.
 func TestRotationLosesNothing(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	const pings = 400
@@ -93,7 +93,7 @@ func TestRotationLosesNothing(t *testing.T) {
 	}
 }
 
-// It is bounded: so many files, of about so many bytes.
+// A rotated recording is bounded, in the number of files and in their size.
 func TestRotatedRecordingIsBounded(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	busy(t, 2000, capture.Rotation{Ring: ring, Bytes: 64 << 10, Files: 3, Carry: Carry})
@@ -196,8 +196,8 @@ func TestRotationKeepsStreamsAndCancellations(t *testing.T) {
 	}
 }
 
-// The first byte of an answer that comes on the stream of HTTP+SSE is there, and not where
-// the request was accepted.
+// The first byte of a response on the stream of HTTP+SSE is the byte on that stream, not the
+// response that accepted the request.
 func TestFirstByteOfResponseOnSSEStream(t *testing.T) {
 	c, err := Open(written(t, ">1 get", "<1 status 200", "<1 named endpoint /messages", ">2 post", ">2 "+aCall, "<2 status 202", "<2 closed end",
 		`<1 named message {"jsonrpc":"2.0","id":1,"result":{}}`, ">3 post", `>3 {"jsonrpc":"2.0","id":2,"method":"ping"}`, "<3 status 200",

@@ -516,8 +516,8 @@ func TestRowsOfScripts(t *testing.T) {
 	}
 }
 
-// writtenByOthers gives the rows of the capture where nothing stands as a Recorder
-// writes it, so that no short way of reading it is open.
+// writtenByOthers returns the rows of the capture in a spelling that no Recorder writes, so that
+// the fast ways of reading do not apply.
 func writtenByOthers(t *testing.T, path string) (rows []string) {
 	t.Helper()
 	raw, err := os.ReadFile(path)

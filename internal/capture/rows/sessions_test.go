@@ -210,7 +210,7 @@ func responsesOf(t *testing.T, conn int, src *bursts, requests []*http.Request, 
 		}
 		r, err := http.ReadResponse(in, request)
 		if err != nil {
-			return // the client had gone
+			return // the client had disconnected
 		}
 		add(wire.Frame{Kind: wire.Head, HTTP: &wire.HTTPHead{Status: r.StatusCode, Proto: r.Proto, Fields: headerFields(r.Header)}})
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") {
@@ -261,8 +261,8 @@ func distilled(f wire.Frame) wire.Frame {
 	return f
 }
 
-// What clients that exist said to servers that exist is on the rows that its ids and its
-// streams say: 18 sessions where they are at hand, and a few of them in short everywhere.
+// The messages of real clients and real servers are in the rows that their ids and streams
+// determine: 18 sessions if the archive is there, and shortened copies of a few everywhere.
 func TestRecordedSessionsAreOnTheirRows(t *testing.T) {
 	samples, err := filepath.Glob(filepath.Join("testdata", "sessions", "*.jsonl"))
 	if err != nil || len(samples) < 4 && !*distil {

@@ -94,7 +94,7 @@ func TestStatsCountByMethodAndName(t *testing.T) {
 	}
 }
 
-// What was cancelled or is still open has no duration, and did not fail.
+// A cancelled or open exchange has no duration, and did not fail.
 func TestStatsOfUnfinishedExchanges(t *testing.T) {
 	for _, c := range []struct {
 		channel                        string

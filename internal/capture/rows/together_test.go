@@ -119,7 +119,7 @@ func TestInterleavedRunsAreReadLikeSingleRuns(t *testing.T) {
 	}
 }
 
-// However such lines are spelled, and whether the file is read at once.
+// The spelling of such lines does not matter, nor whether the file is read at once.
 func TestInterleavedRunsInAnySpelling(t *testing.T) {
 	lines, err := os.ReadFile(record(t, "probe", "real"))
 	if err != nil {
@@ -174,7 +174,7 @@ func TestLineOfAnUnknownRun(t *testing.T) {
 	}
 }
 
-// What is long is one line too, also where two write it at the same time.
+// A long frame is one line, too, even if two recorders write at the same time.
 func TestInterleavedLongFrames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long: scripts/check.sh runs it without -short")

@@ -110,8 +110,8 @@ func linesOf(in io.Reader, limit int64) string {
 	}
 }
 
-// A call that takes long holds up a bounded number of those behind it, by their
-// number or by the bytes of their results, and the order of the results stays.
+// A long call delays a bounded number of later calls, by their number or by the bytes of their
+// results, and the order of the results stays.
 func TestABatchHasAWindow(t *testing.T) {
 	defer func(bytes int) { maxWindowBytes = bytes }(maxWindowBytes)
 	maxWindowBytes = 1 << 20
@@ -164,7 +164,7 @@ func windowed(t *testing.T, parallel, size, most int) {
 	checkOrder(t, out, lines)
 }
 
-// numbers are so many lines, each its own number.
+// numbers returns n lines, each with its own number.
 func numbers(n int) io.Reader {
 	var b bytes.Buffer
 	for i := range n {
@@ -211,8 +211,8 @@ func testBatch(t *testing.T, o batchOptions) (b *batch, results string) {
 	return newBatch(f, o), results
 }
 
-// With --stop-on-error nothing begins behind a failure; what is under way then has
-// its result. An input that says nothing more is not waited for.
+// With --stop-on-error nothing begins after a failure; running calls get their results. The rest of
+// the input is not waited for.
 func TestABatchStops(t *testing.T) { synctest.Test(t, testBatchStops) }
 
 func testBatchStops(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// The command of --curl sends what the call sends, byte for byte but for the id.
+// The command of --curl sends the same as the call, byte for byte except the id.
 func TestDryRunAsCurl(t *testing.T) {
 	program.MustHave(t, "curl")
 	l := newDryRun(t, "")

@@ -95,7 +95,8 @@ func (d *dryRun) call(flags ...string) string {
 	return d.mcpc(append(append([]string{"call"}, flags...), words...)...)
 }
 
-// What a dry run shows is what is sent then, byte for byte but for the id; the run itself sends nothing.
+// A dry run shows the bytes that a real run then sends, except the id; the dry run itself sends
+// nothing.
 func TestDryRunIsWhatIsSent(t *testing.T) {
 	for _, revision := range []string{"", "2025-06-18"} {
 		l := newDryRun(t, revision)

@@ -80,8 +80,8 @@ func (w promising) Write(raw []byte) (int, error) {
 
 func (w promising) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
 
-// take returns what was asked since, in order: all that a command sent, where it ended with a
-// DELETE if it opened a session.
+// take returns the new requests, in order: all that a command sent, with a DELETE at the end if it
+// opened a session.
 func (s *tallied) take(t *testing.T) string {
 	t.Helper()
 	s.mu.Lock()

@@ -379,7 +379,7 @@ func (c otherNames) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// proxyTo is the URL of a proxy that leads to the same server for every host.
+// proxyTo returns the URL of a proxy that forwards every host to the same server.
 func proxyTo(t *testing.T, h http.Handler) string {
 	t.Helper()
 	local := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -86,8 +86,8 @@ func TestWordsOfTheDemo(t *testing.T) {
 	}
 }
 
-// What a remembered session listed is offered without a request, and so are the sessions and
-// servers.
+// The names that a remembered session listed are offered without a request, and so are the sessions
+// and servers.
 func TestWordsOfASession(t *testing.T) {
 	dir := t.TempDir()
 	env := clitest.Env(dir)

@@ -86,8 +86,8 @@ func TestEndOfErrors(t *testing.T) {
 	}
 }
 
-// An answer that could not be written is the ending, whatever the command returned, and it
-// is the ending of one command alone.
+// An answer that could not be written determines the outcome, whatever the command returned, and
+// only of this command.
 func TestUnwrittenAnswerDecidesOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The error of a flag says which flag it is, what it wants and what it got.
+// The error of a flag names the flag, the expected value and the given value.
 func TestErrorsOfFlags(t *testing.T) {
 	for _, c := range []struct{ words, want string }{
 		{"--count", "--count needs a value: --count N"},

@@ -177,7 +177,7 @@ func TestMaxCharsLimits(t *testing.T) {
 	}
 }
 
-// What is asked of the output decides whether an answer may be written as it comes.
+// The requested form of the output decides whether an answer may be written as it arrives.
 func TestFormsOfOutput(t *testing.T) {
 	for _, c := range []struct {
 		words                        string

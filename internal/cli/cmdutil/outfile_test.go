@@ -39,7 +39,7 @@ func TestOutputNamesThatAreStreams(t *testing.T) {
 	}
 }
 
-// What stands among the devices is nothing that a file may take the place of.
+// A file among the devices is never replaced by a regular file.
 func TestOutputDoesNotReplaceDevices(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")

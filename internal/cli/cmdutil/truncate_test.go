@@ -31,8 +31,7 @@ func document(raw string) Answer {
 	})
 }
 
-// An answer is printed as the flags ask; what cannot be printed is an ending with its own exit
-// code.
+// An answer is printed as the flags ask; a failure to print has its own exit code.
 func TestPrintedForms(t *testing.T) {
 	for _, c := range []struct {
 		words, stdout string
@@ -56,7 +55,7 @@ func TestPrintedForms(t *testing.T) {
 	}
 }
 
-// Only some endings have an answer.
+// Only some outcomes have an answer.
 func TestEndingsWithAnAnswer(t *testing.T) {
 	for _, c := range []struct {
 		kind        wire.Kind

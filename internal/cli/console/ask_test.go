@@ -223,7 +223,8 @@ func TestIssuersAreChosenByNumber(t *testing.T) {
 	}
 }
 
-// Where to log in is said, also if no browser can be started: to a person as a note, to a program as an error.
+// The login URL is shown even if no browser can be started: to a user as a note, to a program as an
+// error.
 func TestBrowsersThatCannotBeStarted(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	c, screen := at("", map[string]string{"BROWSER": none})

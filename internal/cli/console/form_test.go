@@ -49,7 +49,7 @@ func form(t *testing.T, d *Dialog, params string) *Form {
 	}}
 }
 
-// What is typed into a form decides what is answered.
+// The input in a form determines the answer.
 func TestAnswersOfForms(t *testing.T) {
 	const cancelled, declined = `{"action":"cancel"}`, `{"action":"decline"}`
 	accepted := func(content string) string { return `{"action":"accept","content":` + content + `}` }
@@ -111,7 +111,7 @@ func TestWhatAFormShows(t *testing.T) {
 	}
 }
 
-// What the schema refuses cannot be sent: Enter edits, and then it is checked again.
+// An answer that the schema rejects cannot be sent: Enter edits, and then it is checked again.
 func TestFormsThatCannotBeSent(t *testing.T) {
 	d, out := typed("bad", "", "good", "")
 	f := form(t, d, `{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`)

@@ -31,7 +31,7 @@ func (s *screen) take() string {
 	return s.text.String()
 }
 
-// What a user sees while a server does not respond.
+// The display while a server does not respond.
 func TestSpinnerAtTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen screen

@@ -22,7 +22,7 @@ func quiet() *cmdutil.Factory {
 	return f
 }
 
-// What a client did badly comes first, and what it did several times once.
+// Bad reactions of a client come first, and a repeated reaction appears once.
 func TestReportsOfWhatAClientDid(t *testing.T) {
 	verdict := func(line int, did string, bad bool) proxy.Verdict {
 		v := proxy.Verdict{Did: did, Bad: bad}

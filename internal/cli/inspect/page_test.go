@@ -96,7 +96,7 @@ func TestInspectWebAnswers(t *testing.T) {
 	}
 }
 
-// What is copied may be pasted into a terminal.
+// Copied text can be pasted into a terminal safely.
 func TestInspectCopiesNothingThatSteers(t *testing.T) {
 	b := clitest.EnterHome(t)
 	b.MCPC("-s", "demo", "call", "echo", "message=a\u009bb\u202ec")

@@ -45,7 +45,7 @@ func holding(t *testing.T) (*proxy.Desk, *control.Group) {
 	return desk, g
 }
 
-// awaitHeld waits until so many messages are held.
+// awaitHeld waits until n messages are held.
 func awaitHeld(t *testing.T, g *control.Group, n int) {
 	t.Helper()
 	late := time.After(time.Minute)

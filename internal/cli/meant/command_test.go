@@ -130,7 +130,7 @@ func TestExecuteRefusesAnUnknownCommandBeforeItsHelp(t *testing.T) {
 	}
 }
 
-// What -s names may be on this machine, and no server.
+// The value of -s may be a file on this machine instead of a server.
 func TestPathsAreNoServers(t *testing.T) {
 	inFolder(t, "folder/x", "server.js", "plain", "mcp.json")
 	for _, c := range []struct{ text, what, hint string }{

@@ -84,7 +84,7 @@ func (c ruleCase) exit(stdio bool) int {
 	return c.http
 }
 
-// timeout is short only where the client waits for it.
+// timeout returns a short time only if the client waits for it.
 func (c ruleCase) timeout(exit int) string {
 	if exit == 9 {
 		return "4s"
@@ -272,7 +272,7 @@ func TestAClientThatRepeatsACallIsNamed(t *testing.T) {
 			}
 			resp, err := http.DefaultClient.Do(req)
 			if err != nil {
-				id += 100 // what a client should not do with a call that may have been executed
+				id += 100 // a client should not repeat a call that may have been executed
 				continue
 			}
 			text, _ := io.ReadAll(resp.Body)

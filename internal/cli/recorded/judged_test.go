@@ -82,7 +82,7 @@ func broke(t *testing.T, j *RowFindings, row *rows.Row) (entry, cursor bool) {
 	return slices.Contains(words, "L106"), slices.Contains(words, "client-cursor")
 }
 
-// The findings of a row are its own, and a cursor that was not followed is one where the
+// The findings of a row are its own, and a cursor that was not followed is a finding if the
 // recording has its end.
 func TestFindingsOfRows(t *testing.T) {
 	for _, ended := range []bool{true, false} {
@@ -116,7 +116,7 @@ func TestFindingsOfRows(t *testing.T) {
 	}
 }
 
-// A recording that grows is read on; what depends on its end comes with that.
+// A growing recording is read further; findings that depend on its end come with the end.
 func TestFindingsOfARecordingThatGrows(t *testing.T) {
 	r := begin(t)
 	r.page("2")
@@ -143,7 +143,7 @@ func TestFindingsOfARecordingThatGrows(t *testing.T) {
 	}
 }
 
-// Only so many captures are remembered, and a file that is gone is an error for each row.
+// The number of remembered captures is limited, and a deleted file is an error for each row.
 func TestFindingsOfManyCaptures(t *testing.T) {
 	j := &RowFindings{}
 	for range maxChecked + 2 {

@@ -204,8 +204,8 @@ func TestAnswersInFiles(t *testing.T) {
 	}
 }
 
-// The calls of another client are steps that need no editing: what its HTTP library adds is no
-// header field of the file, and a call that succeeded is validated.
+// The calls of another client are steps that need no editing: fields that its HTTP library adds are
+// no header fields of the file, and a call that succeeded is validated.
 func TestCallsOfAnotherClient(t *testing.T) {
 	mcpc := in(t)
 	entry := func(time, request, response string) string {

@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The bytes of definitions and results stay, but for the name.
+// The bytes of definitions and results stay the same, except for the name.
 func TestDefinitionsAndResultsKeepTheirBytes(t *testing.T) {
 	const definition = `{ "title":"T\u00e9","name":"%s","inputSchema":{"type":"object","properties":{"n":{"maximum":1.000e2}}},"_meta":{"z":12345678901234567890.10,"a":1},"annotations":{"readOnlyHint":true } }`
 	const result = `{ "structuredContent":{"n":1.50e1,"z":null,"a":[]},"content":[{"type":"resource_link","uri":"x:\u002fy","name":"r"}],"_meta":{"own":10.0} }`
@@ -105,7 +105,7 @@ func TestAServerThatIsDown(t *testing.T) {
 		u.note("notifications/tools/list_changed")
 		close(told)
 	}()
-	for waiting := true; waiting; { // each request tries again, where it is time
+	for waiting := true; waiting; { // each request tries again, once it is time
 		u.do("ping", `{}`)
 		u.do("prompts/list", `{}`)
 		select {
@@ -267,7 +267,8 @@ func TestFirstOfDuplicateNamesIsServed(t *testing.T) {
 	}
 }
 
-// What another mcpc serve started ends at once: each could start the next, without an end.
+// An mcpc serve that another mcpc serve started ends at once: each could start the next, without an
+// end.
 func TestServeStartedByServeEnds(t *testing.T) {
 	text := ""
 	null, err := os.Open(os.DevNull)

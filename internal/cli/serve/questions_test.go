@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A poster sends requests that stand alone.
+// A poster sends requests that are stateless.
 type poster struct {
 	t   *testing.T
 	url string
@@ -50,8 +50,8 @@ func (p poster) call(tool, more string) *wire.Message {
 	return last
 }
 
-// A question to a client whose requests stand alone comes in the response, is answered by the same request once, and
-// by no other.
+// A question to a client with stateless requests is in the response, is answered by the same
+// request once, and by no other.
 func TestRequestState(t *testing.T) {
 	s := serve(t, "demo", "--protocol", "2025-11-25", "--http", "0")
 	p := poster{t, s.said.match(t, `listening on (\S+);`)[1]}
@@ -166,7 +166,7 @@ func TestNotificationsOfACall(t *testing.T) {
 	})
 }
 
-// A cancelled call ends at the server, and the client can go on.
+// A cancelled call ends at the server, and the client can continue.
 func TestCancel(t *testing.T) {
 	eachPair(t, func(t *testing.T, u *user) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -200,7 +200,7 @@ func TestHTTPSessionsDoNotShareLists(t *testing.T) {
 	}
 }
 
-// The requestState of an mcpc serve behind this one goes through.
+// The requestState of an inner mcpc serve passes unchanged.
 func TestRequestStateOfInnerServePasses(t *testing.T) {
 	inner := serve(t, "demo", "--protocol", "2025-11-25", "--http", "0").said.match(t, `listening on (\S+);`)[1]
 	p := poster{t, serve(t, "in="+inner, "--http", "0").said.match(t, `listening on (\S+);`)[1]}

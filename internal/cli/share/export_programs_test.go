@@ -21,8 +21,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What is exported does again what was recorded: the same bytes on the wire, the
-// same fields. The server writes down every request that it gets.
+// Exported commands repeat the recording: the same bytes on the wire, the same fields. The server
+// writes down every request that it gets.
 
 // A bench runs commands with one state, in the directory of the process.
 type bench struct {
@@ -132,8 +132,7 @@ func TestExportedCommandsSendTheSame(t *testing.T) {
 	}
 }
 
-// sameRequest compares what two requests were, but for the id of the session, which
-// is another one.
+// sameRequest compares two requests, except the id of the session, which differs.
 func sameRequest(t *testing.T, got, want servers.Received) {
 	t.Helper()
 	if !bytes.Equal(got.Body, want.Body) {

@@ -17,9 +17,9 @@ import (
 	"mcpc/internal/tests/terminal"
 )
 
-// A capture may be a stranger's. Whatever it contains, each command comes to an
-// ending of its table, no terminal takes it for a command, and exported commands
-// run nothing of it.
+// A capture may come from an untrusted source. Whatever it contains, each command ends with an
+// outcome of its table, no terminal takes it for a command, and exported commands run nothing of
+// it.
 
 // hostileLooks are the commands, and how they may end.
 var hostileLooks = []struct {

@@ -44,7 +44,7 @@ const (
 	agreed = `< {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"y","version":"1"}}}`
 )
 
-// Each recorded request is a rule; what the server is comes first.
+// Each recorded request is a rule; the description of the server comes first.
 func TestRulesOfRequests(t *testing.T) {
 	for _, c := range []struct {
 		name   string

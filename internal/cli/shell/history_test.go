@@ -10,7 +10,8 @@ import (
 	"mcpc/internal/state"
 )
 
-// The history has the lines that were typed but for secrets, lines that begin with a space, and repetitions.
+// The history has the lines that were typed, except secrets, lines that begin with a space, and
+// repetitions.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	f := cmdutil.New(nil, nil, nil)

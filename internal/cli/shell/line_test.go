@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/shellwords"
 )
 
-// What TAB offers begins with what was typed, and is the word again for the shell.
+// A completion by TAB begins with the typed text, and is the word again for the shell.
 func TestCompletionsAreQuoted(t *testing.T) {
 	for _, c := range []struct{ word, typed, want string }{
 		{"location=Chicago", "loc", "location=Chicago"},

@@ -219,7 +219,7 @@ func TestServerWithoutSkills(t *testing.T) {
 	newSkillRun(t, url).want(6, "the server does not declare io.modelcontextprotocol/skills", "list")
 }
 
-// A hostile skill writes nothing, runs nothing, and the reason is said.
+// A hostile skill writes nothing, runs nothing, and the reason is shown.
 func TestHostileSkills(t *testing.T) {
 	const root = "skill://x/one"
 	many := map[string]string{}

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// The host rules of SEP-2640, by number. mcpc has no model: what it does with a skill is to show it
-// (list, get), to read it on the user's command (read, verify) and to write it where an agent finds
-// it (export), which is the activation.
+// The host rules of SEP-2640, by number. mcpc has no model: it can show a skill (list, get), read
+// it on the user's command (read, verify) and write it where an agent finds it (export), which is
+// the activation.
 func TestSkillRules(t *testing.T) {
 	const root = "skill://x/one"
 	for name, test := range map[string]func(t *testing.T, s *skillServer, r skillRun){

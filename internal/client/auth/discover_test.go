@@ -72,7 +72,7 @@ func FuzzParseChallenges(f *testing.F) {
 	})
 }
 
-// AUTH 2.1: of several challenges it is the Bearer that says something.
+// AUTH 2.1: of several challenges, the Bearer challenge with information counts.
 //
 // rules 191
 // authorization 10
@@ -133,8 +133,7 @@ func TestWhereResourceMetadataIsLookedFor(t *testing.T) {
 	}
 }
 
-// AUTH 3.1: what the metadata has to say, before the authorization server is asked
-// anything.
+// AUTH 3.1: the required members of the metadata, before any request to the authorization server.
 //
 // rules 192, 226
 // authorization 17, 18, 19, 63, 64
@@ -243,7 +242,7 @@ func TestNamedIssuerForMetadataWithoutOne(t *testing.T) {
 	}
 }
 
-// AUTH 3.2: where the authorization server's metadata is looked for.
+// AUTH 3.2: where the authorization server's metadata is searched for.
 //
 // rules 194
 // authorization 21, 22
@@ -278,7 +277,7 @@ func TestWhereServerMetadataIsLookedFor(t *testing.T) {
 	}
 }
 
-// AUTH 3.2: what the authorization server's metadata has to say.
+// AUTH 3.2: the required members of the authorization server's metadata.
 //
 // rules 195, 204, 219, 227
 // authorization 24, 25, 26, 41, 63, 64, 65

@@ -116,8 +116,8 @@ func TestLoginWithAKey(t *testing.T) {
 	}
 }
 
-// AUTH 11: each request is proved anew, for its method, its URL and its token, with
-// the nonce that its origin gave last; and so is the renewal, with the same key.
+// AUTH 11: each request gets a new proof, for its method, its URL and its token, with the nonce
+// that its origin gave last; and so is the renewal, with the same key.
 //
 // authorization 86, 87
 func TestGuardProvesEachRequest(t *testing.T) {
@@ -177,7 +177,7 @@ func TestGuardProvesEachRequest(t *testing.T) {
 		{"one is wanted, and none given", "old", "n-3", "", 401, []string{"n-2"}},
 	} {
 		got, bodies, takes, wants, gives = nil, nil, step.takes, step.wants, step.gives
-		g.renewed.Store(true) // what a renewal does comes below
+		g.renewed.Store(true) // renewals are tested below
 		if status := send(t, g, "POST", mcp.URL+"/mcp?a=b"); status != step.status {
 			t.Errorf("%s: HTTP %d", step.name, status)
 		}

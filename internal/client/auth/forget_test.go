@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A logout leaves nothing behind that gets the next token without asking the user, and
-// takes nothing away from other servers and accounts.
+// A logout deletes everything that could get a token without the user, and nothing of other servers
+// and accounts.
 func TestForgetRemovesOneLoginCompletely(t *testing.T) {
 	const here, there, issuer = "https://a.example/mcp", "https://b.example/mcp", "https://as.example"
 	robot := Client{Issuer: issuer, ID: "robot", Origin: Given, Grant: ClientCredentials, Secret: "plain:x"}

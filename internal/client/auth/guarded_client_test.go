@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// S06: what is handed to a browser.
+// S06: the URLs that a browser may get.
 //
 // rules 224, 225, 226
 // authorization 41, 63

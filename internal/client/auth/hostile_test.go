@@ -129,8 +129,8 @@ func TestLargeTokensAreNotStored(t *testing.T) {
 	}
 }
 
-// Where the token endpoint fails the old token is sent, and the endpoint is not asked again
-// for each request. A renewal that succeeded does not bar the next one.
+// If the token endpoint fails, the old token is sent, and the endpoint is not asked again for each
+// request. A successful renewal does not prevent the next.
 func TestFailedRenewalIsNotRepeatedForEachRequest(t *testing.T) {
 	w, p := newWorld(t), newProtected(t, "old")
 	w.token = func(url.Values, http.Header) (int, string) { return 500, "" }

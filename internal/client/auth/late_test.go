@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Where nothing comes back the error says how long was waited, once.
+// If no redirect arrives, the error has the waiting time, once.
 func TestCallbackTimeoutIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, err := (&callback{}).wait(t.Context(), &authorization{}, Request{})

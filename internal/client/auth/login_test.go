@@ -25,7 +25,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// AUTH 3.3 to 3.7, once from end to end: what each request carries.
+// AUTH 3.3 to 3.7, from end to end: the contents of each request.
 //
 // rules 201, 203, 205, 218, 221
 // authorization 29, 36, 37, 38, 40, 49
@@ -76,7 +76,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// AUTH 3.5: what an endpoint has in its query already stays there.
+// AUTH 3.5: parameters that an endpoint's query already has remain.
 //
 // authorization 39
 func TestQueryOfTheEndpointIsKept(t *testing.T) {
@@ -89,7 +89,7 @@ func TestQueryOfTheEndpointIsKept(t *testing.T) {
 	}
 }
 
-// AUTH 3.7: what was granted may be less than what was asked for.
+// AUTH 3.7: the granted scopes may be fewer than the requested scopes.
 //
 // authorization 53
 func TestFewerScopesThanAskedFor(t *testing.T) {
@@ -148,7 +148,7 @@ func TestIssuerOfAuthorizationResponseIsChecked(t *testing.T) {
 	}
 }
 
-// AUTH 3.6: what an error says is shown when the issuer holds, and only then.
+// AUTH 3.6: the text of an error is shown only if the issuer is right.
 //
 // rules 214
 // authorization 46
@@ -307,7 +307,7 @@ func TestRegistrationIsUsedAgain(t *testing.T) {
 	}
 }
 
-// AUTH 3.3: what is bound to one issuer crosses to no other.
+// AUTH 3.3: data that is bound to one issuer is sent to no other issuer.
 //
 // rules 196, 197
 // authorization 32, 58
@@ -374,8 +374,8 @@ func TestRegistrationIsLost(t *testing.T) {
 	}
 }
 
-// A client may ask for the scopes that it registered for only: for more it registers anew, with all of them. Clients
-// that tokens for other servers have stay in use there.
+// A client may request only the scopes that it registered for: for more scopes mcpc registers a new
+// client, with all of them. Clients with tokens for other servers remain in use there.
 func TestRegistrationForMoreScopes(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	registered := []string{}
@@ -563,7 +563,7 @@ func TestOtherMethodIsTriedOnce(t *testing.T) {
 	}
 }
 
-// A renewal finds the method, too, where the client was stored without one.
+// A renewal also finds the method if the client was stored without a method.
 func TestRenewalRemembersTheMethod(t *testing.T) {
 	w, p := newWorld(t), newProtected(t)
 	w.token = func(_ url.Values, h http.Header) (int, string) {
@@ -583,7 +583,7 @@ func TestRenewalRemembersTheMethod(t *testing.T) {
 	}
 }
 
-// AUTH 3.7: what comes back.
+// AUTH 3.7: the responses.
 //
 // rules 222
 // authorization 51, 52, 54, 70
@@ -622,8 +622,8 @@ func TestTokenAnswers(t *testing.T) {
 	}
 }
 
-// S05, S10: the page says nothing of what it was called with, a wrong state is not
-// the end, and a right one is good once.
+// S05, S10: the page repeats nothing of its parameters, a wrong state does not end the login, and a
+// right state counts once.
 //
 // rules 215
 // authorization 43, 47
@@ -677,7 +677,7 @@ func TestCallback(t *testing.T) {
 	}
 }
 
-// AUTH 3.5: what is pasted is checked like what comes by itself.
+// AUTH 3.5: a pasted redirect is checked like a received redirect.
 //
 // rules 215
 // authorization 48
@@ -797,7 +797,7 @@ func TestAssertions(t *testing.T) {
 	}
 }
 
-// A server that rejects the assertion leads to what is in it, and not to a secret.
+// If a server rejects the assertion, the hint has the assertion's contents, and no secret.
 func TestHintsOfAssertions(t *testing.T) {
 	ec, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	for key, want := range map[string]string{writeKey(t, ec): "--audience", "": "--client-secret-file"} {

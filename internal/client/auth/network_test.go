@@ -61,8 +61,8 @@ func TestProxyDoesNotAllowPrivateAddresses(t *testing.T) {
 	}
 }
 
-// What is for the server is for no host that it names: neither the certificate that the
-// user shows, nor that its own is not checked.
+// TLS settings for the server do not apply to hosts that it names: neither the user's certificate,
+// nor --insecure.
 func TestServerTLSSettingsAreNotUsedForOtherHosts(t *testing.T) {
 	start := func(shown *atomic.Int64) *httptest.Server {
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

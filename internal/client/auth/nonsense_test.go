@@ -184,7 +184,7 @@ func TestDeviceTimesThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// RFC 8628, section 3.2: what has to be there is.
+// RFC 8628, section 3.2: the required members are present.
 func TestInvalidDeviceCodesAreRefused(t *testing.T) {
 	for _, answer := range []string{
 		`{}`, `[]`, `"x"`, `{"device_code":"d","user_code":"A"}`, `{"device_code":"d","verification_uri":"BASE/verify"}`,

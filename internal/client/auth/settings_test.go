@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What the user chose for a login holds for the next one there, also after the token was dropped: for the same
-// server, account and issuer, and until a logout.
+// The user's settings for a login apply to the next login there, even after the token was dropped:
+// for the same server, account and issuer, and until a logout.
 func TestSettingsAreRemembered(t *testing.T) {
 	const document = "https://mcpc.example/client.json"
 	w, store := newWorld(t), newStore()

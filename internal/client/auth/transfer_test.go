@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What is exported from one store is, imported into another, the same again: bound to a key or
+// A token that is exported from one store and imported into another is the same: bound to a key or
 // not, with a secret or without.
 func TestTransfer(t *testing.T) {
 	for _, c := range []struct {

@@ -118,7 +118,7 @@ func TestTokenIsSentToItsServerOnly(t *testing.T) {
 	}
 }
 
-// AUTH 2: what each refusal leads to.
+// AUTH 2: the effect of each refusal.
 //
 // rules 191, 209, 210
 // authorization 2, 3, 4, 72, 74
@@ -191,7 +191,7 @@ func TestLoginDuringCommandRepeatsRequest(t *testing.T) {
 	}
 }
 
-// What the user brings himself is sent as it is, and never answered with a login.
+// A token that the user provides is sent unchanged, and never replaced by a login.
 //
 // rules 217
 // authorization 57

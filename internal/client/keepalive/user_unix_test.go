@@ -24,7 +24,7 @@ func TestKeptStderrIsBounded(t *testing.T) {
 	}
 }
 
-// One who does not read is hung up on, and the others go on.
+// A user that does not read is disconnected, and the others continue.
 func TestCommandThatDoesNotReadIsDisconnected(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()

@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What a line has beside and between its messages, if request 3 is open.
+// The parts of a line before, between and after its messages, if request 3 is open.
 func TestSplitLine(t *testing.T) {
 	const (
 		answer  = `{"jsonrpc":"2.0","id":3,"result":{"a":"}{\"\\"}}`

@@ -8,7 +8,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What a line that has ended did not take fails in the phase send: no answer was awaited.
+// A request that an ended connection did not accept fails in the phase send: no response was
+// awaited.
 func TestUnsentRequestFailsInPhaseSend(t *testing.T) {
 	r := newRouter(nil)
 	r.end(&Fault{Kind: wire.Transport, Phase: "read", Text: "the server ended"})
@@ -19,8 +20,8 @@ func TestUnsentRequestFailsInPhaseSend(t *testing.T) {
 	}
 }
 
-// An answer that comes just before the line's end is the answer, not the end. Where
-// both are there, wait takes either at random, so that many are tried.
+// A response just before the connection's end is the outcome, not the end. If both are there, wait
+// selects either at random, so the test repeats it.
 func TestAnswerBeforeTheEnd(t *testing.T) {
 	answer := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
 	for range 200 {

@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What makes one message of several lines, and what does not.
+// Several lines that are joined to one message, and lines that are not.
 func TestMessagesOverSeveralLinesAreGathered(t *testing.T) {
 	for _, test := range []struct {
 		name  string

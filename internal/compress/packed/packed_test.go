@@ -46,12 +46,12 @@ func opened(t testing.TB, file []byte) *Reader {
 	return r
 }
 
-// all reads the text from the beginning to the error behind it.
+// all reads the text from the beginning to the error after it.
 func all(r *Reader) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(r, 0, 1<<40))
 }
 
-// Each look at a compressed text gives what the text has there, and io.EOF behind it.
+// Each read of a compressed text returns the text at the offset, and io.EOF at the end.
 func TestReadAtReturnsTextOfOffset(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, size := range []int{0, 1, frameSize - 1, frameSize, frameSize + 1, 5*frameSize + 12345} {
@@ -155,7 +155,7 @@ func TestFlippedBitsAreDetected(t *testing.T) {
 	}
 }
 
-// table is one with these entries, behind frames.
+// table returns frames and a table with these entries after them.
 func table(frames []byte, kind byte, entries ...uint32) []byte {
 	var b []byte
 	for _, e := range entries {
@@ -179,7 +179,7 @@ func frame(t testing.TB, text []byte) []byte {
 	return encoder.EncodeAll(text, nil)
 }
 
-// A table that does not tell the truth leads to an error, or is not used.
+// A forged table gives an error, or is not used.
 func TestForgedTablesAreRefused(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefgh"), 1000)
 	one, bomb := frame(t, text), frame(t, make([]byte, 1<<28))

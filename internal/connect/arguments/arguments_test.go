@@ -18,7 +18,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// schemaOf compiles a schema; "" is nil, which says nothing.
+// schemaOf compiles a schema; "" gives nil, which allows everything.
 func schemaOf(t *testing.T, text string) *validate.Schema {
 	t.Helper()
 	if text == "" {
@@ -112,7 +112,7 @@ func TestReadWords(t *testing.T) {
 		{union, "in.v=1 in.n=2", `{"in":{"v":1,"n":2}}`},
 		{union, "in.n=2 in.v=2", `{"in":{"n":"2","v":2}}`},
 		{union, "l[0].k=a l[0].n=1 l[1].n=1 l[1].k=b", `{"l":[{"k":"a","n":1},{"n":"1","k":"b"}]}`},
-		{properties, "i:=1.5", `{"i":1.5}`}, // the check that follows says no
+		{properties, "i:=1.5", `{"i":1.5}`}, // the later check rejects it
 	} {
 		g, err := arguments.Parse(env(t), strings.Fields(c.words), "", false)
 		if err != nil {
@@ -190,8 +190,8 @@ func TestReadIntoDocument(t *testing.T) {
 	}
 }
 
-// A text that is JSON too is sent as a text, with a note of how to send the other; the hint for a word that then
-// does not fit says the same.
+// A text that is JSON too is sent as a text, with a note of how to send the other; the hint for a
+// word that then does not fit has the same note.
 func TestReadNotesOtherMeaningOfText(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","properties":{
@@ -329,7 +329,7 @@ func TestParseReadsInputs(t *testing.T) {
 	for _, c := range []struct {
 		flag  string
 		words []string
-		want  string // or what the error says
+		want  string // or the text of the error
 	}{
 		{`{"a":1}`, nil, `{"a":1}`},
 		{`{"a":1}`, []string{"b=2"}, `{"a":1,"b":"2"}`},
@@ -390,7 +390,7 @@ func TestFlatWordsAreTexts(t *testing.T) {
 	}
 }
 
-// What is a word, a document and a scalar.
+// The distinction of words, documents and scalars.
 func TestWordsAndDocuments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -434,7 +434,7 @@ func TestWrittenPathsParseToSamePath(t *testing.T) {
 	}
 }
 
-// Assigned values are texts, and lists where a name comes again.
+// Assigned values are texts, and lists if a name is repeated.
 func TestAssignedValuesAreTextsOrLists(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{

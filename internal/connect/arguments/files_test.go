@@ -15,8 +15,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// FuzzArguments: arguments are sent as the bytes that were typed or that stand
-// in a file, or not at all; and the reason is said.
+// FuzzArguments: arguments are sent as the bytes that were typed or that a file has, or not at all;
+// then with a reason.
 func FuzzArguments(f *testing.F) {
 	for _, s := range []string{
 		`{"message":"x"}`, ` {"a":1.10,"b":9007199254740993} `, `{"a":1,"a":2}`, `{"":0,"":0}`, `{"a":{"b":1,"b":2}}`, `{"\u0061":1,"a":2}`,
@@ -43,8 +43,8 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// checkArguments holds what became of raw against encoding/json, which knows
-// neither that a name may stand once only, nor a bound of depth.
+// checkArguments compares the result for raw with encoding/json's, which neither rejects repeated
+// names nor bounds the depth.
 func checkArguments(t *testing.T, raw []byte, got json.RawMessage, err error) {
 	t.Helper()
 	var object map[string]json.RawMessage

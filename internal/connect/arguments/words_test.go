@@ -35,7 +35,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// said: an error is what its code and a part of its text say.
+// said reports whether an error has the code and a part of the text.
 func said(got, want string) bool {
 	return strings.Contains("23", want[:1]) && got[:2] == want[:2] && strings.Contains(got, want[2:])
 }
@@ -63,7 +63,7 @@ func readWords(t *testing.T, f *cmdutil.Factory, schema *validate.Schema, typed 
 	return text
 }
 
-// What the types of a place come from: references, alternatives, conditions.
+// The sources of a place's types: references, alternatives, conditions.
 func TestArgumentsOfOddSchemas(t *testing.T) {
 	f := cmdutil.New(nil, nil, nil)
 	f.Getenv = func(string) string { return "" }

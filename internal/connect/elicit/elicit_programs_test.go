@@ -108,7 +108,7 @@ func TestSampling(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := client.InputRequest{Method: "sampling/createMessage", Params: json.RawMessage(`{"messages":[],"maxTokens":100}`)}
-		for range 2 { // what standard input had is used again
+		for range 2 { // the content of standard input is used again
 			if got := shown(ask(t.Context(), q)); !strings.HasPrefix(got, c.want) {
 				t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 			}

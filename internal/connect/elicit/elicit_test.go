@@ -38,7 +38,8 @@ func elicitation(key, params string) client.InputRequest {
 
 func accepted(content string) string { return `{"action":"accept","content":` + content + "}" }
 
-// shown is an answer as a table has it: the result, or the kind and the text of the ending.
+// shown returns an answer in the form of a table: the result, or the kind and the text of the
+// outcome.
 func shown(a client.Answer) string {
 	text := string(a.Result)
 	if a.Outcome.Kind != wire.OK {
@@ -201,7 +202,7 @@ func TestFlagsAnswerForms(t *testing.T) {
 	}
 }
 
-// Fields that are for the first form do not fit the second one: the hint says why.
+// Fields for the first form do not fit the second form: the hint explains why.
 func TestFieldsApplyToEveryForm(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "")

@@ -65,7 +65,7 @@ func TestFailuresHaveTheMainLinesOfStderr(t *testing.T) {
 	}
 }
 
-// The note of a server that was restarted says how it had ended, as the note of a failed call does.
+// The note of a server that was restarted describes its end, like the note of a failed call.
 func TestRestartHasTheEndOfStderr(t *testing.T) {
 	t.Parallel()
 	var told []string

@@ -87,7 +87,8 @@ func TestDeclaredCapabilities(t *testing.T) {
 	}
 }
 
-// A suspended call goes on with the same request and an answer; another request with its state does not get it.
+// A suspended call continues with the same request and an answer; another request with its state
+// does not get it.
 func TestSuspendedCallResumesWithItsStateOnly(t *testing.T) {
 	g := New(Options{Token: rand.Text})
 	state := g.statePrefix + "1"

@@ -35,7 +35,7 @@ type front struct {
 	told []string
 }
 
-// said returns the messages to the user until now, one a line.
+// said returns the messages to the user until now, one per line.
 func (f *front) said() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -82,7 +82,7 @@ func TestNetworkFlagsPrecedeSession(t *testing.T) {
 	}
 }
 
-// Certificates are read from files, which have to be what the flag says.
+// Certificates are read from files, which must have the kind that the flag requires.
 func TestCertificatesAreRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

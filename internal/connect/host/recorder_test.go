@@ -20,7 +20,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// cross records an exchange, as a connection does.
+// cross records an exchange like a connection.
 func cross(env *host.Env, id int, method string) {
 	env.Record.HasTraffic.Store(true)
 	sent := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method)
@@ -46,7 +46,7 @@ func recorded(t *testing.T, env *host.Env) (text string) {
 	return text
 }
 
-// A recording is kept where something crossed, or where a failure is no mistake of the command line.
+// A recording is kept if it has traffic, or if a failure is no mistake of the command line.
 func TestRecordingIsKeptAfterTrafficOrFailure(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestLastRow(t *testing.T) {
 	}
 }
 
-// An ending that a command goes on after is recorded if a request got no answer.
+// An outcome after which a command continues is recorded if a request got no response.
 func TestUnansweredOutcomeIsRecorded(t *testing.T) {
 	t.Parallel()
 	id := []byte("7")
@@ -177,7 +177,7 @@ func TestUnansweredOutcomeIsRecorded(t *testing.T) {
 	}
 }
 
-// A command that ends well ends as About says.
+// A successful command ends with the outcome of About.
 func TestSuccessfulRecordingEndsWithAbout(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[wire.Kind]string{wire.OK: `"found":2`, wire.Timeout: `"late"`} {
@@ -259,7 +259,8 @@ func TestSpoolDir(t *testing.T) {
 	}
 }
 
-// The heap of a command is allowed to grow at first, unless the user or what is read says otherwise.
+// The heap of a command is allowed to grow at first, unless a setting of the user or the size of
+// the input forbids it.
 func TestTuneGC(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
@@ -287,7 +288,7 @@ func TestTuneGC(t *testing.T) {
 	}
 }
 
-// A UI without a user says no, shows nothing and has no input.
+// A UI without a user answers no, shows nothing and has no input.
 func TestQuietAnswersNo(t *testing.T) {
 	t.Parallel()
 	var ui host.UI = host.Quiet{}

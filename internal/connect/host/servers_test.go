@@ -167,7 +167,8 @@ func serverOf(client string, kind target.Transport) target.Server {
 	return s
 }
 
-// What was confirmed is a server as it is; a change asks again, and so do all commands and what a project brings.
+// A confirmation applies to a server as it is; a change requires a new one, and so do all commands
+// and the servers of a project.
 func TestChangedServersLoseConfirmation(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "")
@@ -399,7 +400,8 @@ func TestInputValue(t *testing.T) {
 	}
 }
 
-// A server's process gets what programs need, what its file says, and no other variable.
+// A server's process gets the variables that programs need and the variables of its file, and no
+// others.
 func TestServerEnvironment(t *testing.T) {
 	t.Parallel()
 	env, user := connecttest.Env(t, "")
@@ -449,7 +451,7 @@ func TestDotenv(t *testing.T) {
 	}
 }
 
-// A problem with a name is a usage error that says how to select another one.
+// A problem with a name is a usage error with a hint how to select another server.
 func TestServerNamedSaysWhatToDo(t *testing.T) {
 	env, _, _ := configure(t, map[string]string{
 		".cursor/mcp.json":                    `{"mcpServers":{"x":{"command":"a"}}}`,

@@ -31,7 +31,7 @@ func write(t *testing.T, folder, name, text string) (path string) {
 	return path
 }
 
-// says reports whether an error, with its hint, says a text; "" is no error.
+// says reports whether an error, with its hint, contains a text; "" means no error.
 func says(err error, text string) bool {
 	if err == nil || text == "" {
 		return err == nil && text == ""

@@ -68,7 +68,7 @@ func comeFrom(c *connect.Conn, origin string, i int) {
 
 const adds = `"description":"Adds two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"number"}}}`
 
-// What a change of a definition does depends on the change and on where the server comes from.
+// The effect of a changed definition depends on the change and on the server's origin.
 func TestEffectOfChangeDependsOnRiskAndOrigin(t *testing.T) {
 	t.Parallel()
 	c, user := dial(t, "2025-11-25")
@@ -197,7 +197,7 @@ func TestEffectOfChangeDependsOnRiskAndOrigin(t *testing.T) {
 	}
 }
 
-// What a model would read is in the question, and the question is no harmless change.
+// The text that a model would read is in the question, and such a change is not harmless.
 func TestNewTextIsShown(t *testing.T) {
 	t.Parallel()
 	c, _ := dial(t, "2025-11-25")
@@ -540,7 +540,8 @@ func TestSkills(t *testing.T) {
 	}
 }
 
-// The headline says how long ago the tool was approved, and names the last call for a tool of the own server.
+// The headline has the time since the tool's approval, and names the last call for a tool of the
+// user's server.
 func TestHeadlineNamesTimeOfApproval(t *testing.T) {
 	t.Parallel()
 	c, user := dial(t, "2025-11-25")

@@ -76,7 +76,7 @@ func ended(out wire.Outcome) string {
 
 const both = "speaks 2026-07-28 2025-11-25\n"
 
-// What is sent of the words: with the types of the schema, and with its defaults for what it requires.
+// Words are sent with the types of the schema, and with its defaults for required arguments.
 func TestWordsAreSentWithTypesAndDefaults(t *testing.T) {
 	t.Parallel()
 	const tool = both + `tool x {"type":"object","properties":{"n":{"type":"number"},"s":{"type":"string"},` +
@@ -115,7 +115,8 @@ func TestWordsAreSentWithTypesAndDefaults(t *testing.T) {
 	}
 }
 
-// Words that make several items of a list and were perhaps meant for one are sent with a note, which is said once.
+// Words that make several items of a list and were perhaps meant for one are sent with a note,
+// which is shown once.
 func TestNoteOnSplitItems(t *testing.T) {
 	t.Parallel()
 	const tool = `tool x {"type":"object","properties":{"l":{"items":{"type":"object",` +
@@ -136,7 +137,7 @@ func TestNoteOnSplitItems(t *testing.T) {
 	}
 }
 
-// Arguments that the schema forbids are not sent, and the outcome says why.
+// Arguments that the schema forbids are not sent, and the outcome has the reason.
 func TestInvalidArgumentsAreNotSent(t *testing.T) {
 	t.Parallel()
 	const input = `{"type":"object","properties":{"n":{"type":"number"},"free":{"type":["integer","string"]}},` +
@@ -220,7 +221,8 @@ func TestHintsOfRefusedCalls(t *testing.T) {
 	}
 }
 
-// A value that its header field cannot carry is refused where requests stand alone, and elsewhere sent.
+// A value that its header field cannot carry is refused if requests are stateless, and otherwise
+// sent.
 func TestHeaderFieldsOfArguments(t *testing.T) {
 	t.Parallel()
 	const tool = `tool x {"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`
@@ -294,7 +296,8 @@ const (
 // open takes any argument besides.
 const open = `"inputSchema":{"type":"object","properties":{"a":{"type":"number"}},"additionalProperties":true}`
 
-// A definition that an earlier command fetched is used as long as it says yes; before it says no a new one is fetched.
+// A definition that an earlier command fetched is used as long as it accepts the arguments; before
+// it rejects them a new definition is fetched.
 func TestRememberedDefinitions(t *testing.T) {
 	t.Parallel()
 	const start = "speaks 2026-07-28\n"

@@ -20,7 +20,8 @@ const (
 	destructive = plain + `,"annotations":{"destructiveHint":true}`
 )
 
-// What a call is asked about depends on --confirm, on the tool, on where its server comes from and on the user.
+// The question before a call depends on --confirm, on the tool, on the origin of its server and on
+// the user.
 func TestConfirmationDependsOnFlagToolAndOrigin(t *testing.T) {
 	t.Parallel()
 	const notConfirmed = "refused | the call was not confirmed"

@@ -110,7 +110,7 @@ func (d *desk) tasks() []state.Task {
 	return st.Tasks(d.env.Now())
 }
 
-// The lifetime that the user wants is sent where a request says it.
+// The lifetime that the user wants is sent if the revision's requests have it.
 func TestTheLifetimeOfATask(t *testing.T) {
 	t.Parallel()
 	for task, want := range map[time.Duration]string{-1: `"task":{}`, time.Minute: `"task":{"ttl":60000}`} {
@@ -122,7 +122,7 @@ func TestTheLifetimeOfATask(t *testing.T) {
 	}
 }
 
-// A command that stops waiting says how to go on, and what becomes of the task.
+// A command that stops waiting shows how to continue, and what happens to the task.
 func TestAwaitTaskLeavesTheTask(t *testing.T) {
 	t.Parallel()
 	const question = `{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"properties":{}}}}`
@@ -185,7 +185,7 @@ func TestTaskBelongsToItsServer(t *testing.T) {
 	}
 }
 
-// A task that has ended stays where the server lists tasks, and is forgotten elsewhere.
+// A task that has ended remains if the server lists tasks, and is otherwise forgotten.
 func TestEndedTaskIsForgottenUnlessListed(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]int{earlierTasks: 1, laterTasks: 0} {
@@ -297,7 +297,7 @@ func TestADeniedPromptIsForgotten(t *testing.T) {
 	}
 }
 
-// What a resource is not is said with what was perhaps meant.
+// An unknown resource is reported with the URI that was perhaps meant.
 func TestReadResource(t *testing.T) {
 	t.Parallel()
 	const start = `speaks 2025-11-25

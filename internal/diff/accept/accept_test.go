@@ -97,7 +97,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// What is appended is read again, and accepts the changes; what stood there stays.
+// Appended entries are read again, and accept the changes; the existing text stays.
 func TestAppend(t *testing.T) {
 	all := changes(t)
 	for _, before := range []string{"", "# ours\n", "accept:\n", "# ours\naccept:\n  # one\n  - fingerprint: c000000000000000\n    reason: old\n    until: 2027-01-01"} {

@@ -40,7 +40,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// What was written is read again without a change, and is the same bytes again.
+// A written file is read without a change, and written again with the same bytes.
 func TestRoundTrip(t *testing.T) {
 	s := full()
 	text := Write(s)

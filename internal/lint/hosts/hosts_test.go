@@ -28,7 +28,7 @@ func TestTableErrors(t *testing.T) {
 	}
 }
 
-// Each line: what a tool has, and the verdicts of openai-strict, anthropic,
+// Each line has a property of a tool, and the verdicts of openai-strict, anthropic,
 // anthropic-strict, gemini and claude-code.
 func TestMatrix(t *testing.T) {
 	const closed = `"type":"object","additionalProperties":false`

@@ -65,7 +65,7 @@ func TestSigns(t *testing.T) {
 	}
 }
 
-// What Scan marks in a description has a sign as well.
+// A text that Scan marks in a description has a sign as well.
 func TestMarkedTextsHaveSigns(t *testing.T) {
 	for _, text := range lines(t, "testdata/poisoned.txt") {
 		other := slices.ContainsFunc(scanText(text), func(m Mark) bool { return m.Kind == OtherTool })

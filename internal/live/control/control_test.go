@@ -70,7 +70,7 @@ func until(t *testing.T, g *Group, ok func() bool) {
 	}
 }
 
-// crosses lets a request come to a desk, and gives what became of it.
+// crosses sends a request to a desk, and returns its ruling.
 func crosses(s *Server, id int) <-chan proxy.Ruling {
 	m := wire.ParseMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"x"}}`, id))
 	verdict := make(chan proxy.Ruling, 1)
@@ -262,7 +262,7 @@ func TestFoldersOpenToOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// A command that is stopped accepts connections, and says nothing.
+// A stopped command accepts connections, and sends nothing.
 func TestStoppedCommandKeepsNoOtherWaiting(t *testing.T) {
 	dir := dirOf(t)
 	l, err := net.Listen("unix", filepath.Join(dir, "1.sock"))

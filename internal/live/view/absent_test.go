@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A conversation without rows says whether it is older than those kept, or not recorded.
+// A conversation without rows reports whether it is older than the kept rows, or not recorded.
 func TestAbsentConversationSaysWhy(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	record := func(run, calls int) {
@@ -65,7 +65,7 @@ func TestAbsentConversationSaysWhy(t *testing.T) {
 	record(2, 4)
 	s.Step()
 	check(v, "1.1", "", "") // one row is kept
-	record(3, 600)          // so many are read before older recordings are looked at
+	record(3, 600)          // this many are read before older recordings are checked
 	s.Step()
 	check(v, "1.1", "", leftOut)
 	check(v, "1.1", "name:none", leftOut)

@@ -46,7 +46,7 @@ func TestLongNamesAreCutInRows(t *testing.T) {
 	}
 }
 
-// Bars are merged also where the times between them are more than a Duration has.
+// Bars are merged even if the times between them exceed a Duration.
 func TestLanesOverLongTimesAreBounded(t *testing.T) {
 	const rows = 5000
 	var lines strings.Builder

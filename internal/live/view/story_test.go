@@ -10,7 +10,7 @@ import (
 
 const slowCall = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow","arguments":{"n":3},"_meta":{"progressToken":"p"}}}`
 
-// stories are captures of one call, and what its Detail says.
+// stories are captures of one call, and the texts of its Detail.
 var stories = []struct{ name, capture, cut, why string }{
 	{
 		"resumed", `

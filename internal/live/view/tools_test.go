@@ -186,7 +186,8 @@ func TestCompareTwoVersions(t *testing.T) {
 	}
 }
 
-// What only one conversation has is said too, and what one may have not seen is not.
+// A tool that only one conversation has is reported, too, but not a tool that one may not have
+// seen.
 func TestCompareWhatOnlyOneHas(t *testing.T) {
 	text := opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p2", "", tool("b", anyObject)+","+tool("a", `{"type":"object","required":["n"]}`)) +
 		called(1, 4, 10, 5, "a", `{"n":1}`, okResult) + called(1, 5, 20, 5, "b", "{}", okResult) +

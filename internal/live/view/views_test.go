@@ -74,7 +74,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// A bundle of few rows is shown as a whole: what was chosen may be of several conversations.
+// A bundle of few rows is shown as a whole: the chosen rows may belong to several conversations.
 func TestSmallFileIsShownAsWhole(t *testing.T) {
 	few := opened(1, "claude") + called(1, 2, 10, 5, "a", "{}", okResult) + opened(2, "cursor") + called(2, 2, 20, 5, "a", "{}", okResult)
 	many := few

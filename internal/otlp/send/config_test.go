@@ -260,7 +260,7 @@ func TestSecretsAreListedAndNotShown(t *testing.T) {
 			t.Errorf("%s is not listed: %q", want, secrets)
 		}
 	}
-	if got := c.Traces.target().header.Get("Authorization"); got != "Bearer token-value-3" { // what is set wins over the URL
+	if got := c.Traces.target().header.Get("Authorization"); got != "Bearer token-value-3" { // the setting wins over the URL
 		t.Error(got)
 	}
 	if got := c.Metrics.target().header.Get("Authorization"); got != "Basic dXNlcjpwYXNzLXdvcmQtMQ==" || c.Metrics.target().url.User != nil {

@@ -45,8 +45,8 @@ func TestSpansAreDelivered(t *testing.T) {
 	}
 }
 
-// A failing collector is reported once, and again if it failed after it had worked. What fails at
-// the end is in the report alone.
+// A failing collector is reported once, and again if it failed after it had worked. A failure at
+// the end is only in the report.
 func TestFirstFailureOfSeriesIsReported(t *testing.T) {
 	var status atomic.Int64
 	c := newCollector(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) })
@@ -206,7 +206,7 @@ func TestDisabledSignalsSendNothing(t *testing.T) {
 	}
 }
 
-// What is left when the time of Close is over has failed.
+// Spans that are left when the time of Close is over count as failed.
 func TestCloseCountsUnsentAsFailed(t *testing.T) {
 	c := newCollector(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	e := start(t, c.URL, Options{Collect: func(time.Time) []otlp.Histogram { return histograms(1) }}, "OTEL_EXPORTER_OTLP_TIMEOUT", "0", "OTEL_BSP_EXPORT_TIMEOUT", "0", "OTEL_METRIC_EXPORT_TIMEOUT", "0")
@@ -223,7 +223,7 @@ func TestCloseCountsUnsentAsFailed(t *testing.T) {
 	}
 }
 
-// That the time is over says less than why an export failed before.
+// The earlier error of an export is more useful than the timeout.
 func TestProblemKeepsErrorBeforeTimeout(t *testing.T) {
 	for _, first := range []int{400, 503} { // the next request is another export, the same one
 		var n atomic.Int64

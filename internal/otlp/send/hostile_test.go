@@ -123,7 +123,7 @@ func TestHostileCollectors(t *testing.T) {
 			said := func(text string) bool {
 				return text == "" && c.problem == "" || c.problem != "" && strings.HasPrefix(text, host+c.problem) && len(text) < len(host)+1100
 			}
-			// The time that Close has is long: what waits for it never ends here.
+			// The time that Close has is long: a wait for it never ends here.
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
 			e := start(t, server.URL, Options{}, "OTEL_EXPORTER_OTLP_HEADERS", "x-key=canary-of-the-headers1", "OTEL_EXPORTER_OTLP_TIMEOUT", "0", "OTEL_BSP_EXPORT_TIMEOUT", "0")
@@ -165,7 +165,7 @@ func TestSignalEndpointWithoutPathIsExplained(t *testing.T) {
 	}
 }
 
-// What passes is tried again: the spans arrive in the end.
+// An export with a temporary failure is tried again: the spans arrive in the end.
 func TestTransientFailures(t *testing.T) {
 	status := func(status int, after string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

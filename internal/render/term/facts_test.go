@@ -24,7 +24,7 @@ func TestFactsWrap(t *testing.T) {
 	}
 }
 
-// A word is broken where it is longer than a line, and nowhere else.
+// A word is broken only if it is longer than a line.
 func TestFactsKeepWords(t *testing.T) {
 	var b bytes.Buffer
 	pairs := [][]string{{"command", "run -y '--another-option=yes please' /a/path/that/is/longer"}}

@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/tests/rendertest"
 )
 
-// A progressScreen is a terminal as far as a line of progress needs one: it knows \r, \n
-// and what stands where.
+// A progressScreen is a terminal as far as a line of progress needs one: it knows \r, \n and the
+// position of each character.
 type progressScreen struct {
 	lines []string
 	row   []rune

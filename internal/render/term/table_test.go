@@ -62,8 +62,8 @@ func TestTableEdges(t *testing.T) {
 	}
 }
 
-// What the terminal has no room for is left out from the right: a column is clipped
-// where something of it is left to read, and no number ever.
+// Columns without room are omitted from the right: a column is clipped if a readable part remains,
+// and numbers are never clipped.
 func TestGridOmitsColumnsWithoutRoom(t *testing.T) {
 	columns := []Column{{Head: "#"}, {Head: "WHAT", CutTo: 8}, {Head: "CHANNEL"}, {Head: "TOOK"}, {Head: "NOTES", CutTo: 8, CutFirst: true}}
 	row := []string{"12.1", "tools/call get-sum", "invalid_arguments", "8.6 ms", "1 notification"}

@@ -137,8 +137,8 @@ const sarifSchema = `{"$ref":"#/$defs/log","$defs":{
   "logicalLocations":{"type":"array","uniqueItems":true,"items":{"type":"object","additionalProperties":false,"properties":{"fullyQualifiedName":{"type":"string"}}}}}}
 }}`
 
-// What is written keeps to SARIF: with findings and without, with a source and without, and for
-// a rule that the report does not list.
+// The output conforms to SARIF: with findings and without, with a source and without, and for a
+// rule that the report does not list.
 func TestSARIFKeepsToItsSchema(t *testing.T) {
 	schema, _, err := validate.Compile([]byte(sarifSchema))
 	if err != nil {

@@ -32,7 +32,7 @@ var canaries = func() map[string]string {
 	} {
 		all[position] = fmt.Sprintf("cAnArY%02dx7Qz", i)
 	}
-	// What mcpc makes itself begins like this, in base64.
+	// Secrets that mcpc creates begin like this, in base64.
 	all["private key"], all["proof"] = "MIGHAgEAMBMGByqGSM49", "eyJhbGciOiJFUzI1NiIsImp3ay"
 	return all
 }()
@@ -115,9 +115,9 @@ func canaryServer(t *testing.T, hung chan<- bool) *httptest.Server {
 	return s
 }
 
-// Secrets in every position, every command as loud as it can be, what is on the
-// disk afterwards, and a process that is killed in the middle of a call: what is
-// the answer stands on standard output, and nowhere else does a secret.
+// Secrets in every position, every command with all output, the files on the disk afterwards, and a
+// process that is killed in the middle of a call: standard output has the answer, and no other
+// place has a secret.
 func TestNoSecretIsKeptOrShown(t *testing.T) {
 	hung := make(chan bool, 1)
 	s := canaryServer(t, hung)
@@ -172,7 +172,7 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 	if n := findCanariesIn(t, dir); n < 28 {
 		t.Errorf("only %d files were written", n)
 	}
-	// What is read back is shown as it was kept, and the killed run with it.
+	// Recordings are shown as they were kept, the killed run too.
 	for _, args := range [][]string{
 		{"log", "--json"},
 		{"show", "last"},

@@ -17,8 +17,8 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// crashing is mcpc with a clock that breaks when it is looked at for the n-th time, as
-// $CRASH says: "command 7" in the goroutine of the command, "beside 7" in another one.
+// crashing is mcpc with a clock that breaks when it is read for the n-th time, as $CRASH sets:
+// "command 7" in the goroutine of the command, "beside 7" in another one.
 func crashing() {
 	where, at, _ := strings.Cut(os.Getenv("CRASH"), " ")
 	n, err := strconv.ParseInt(at, 10, 64)

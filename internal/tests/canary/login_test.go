@@ -25,9 +25,8 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// An earshot has the secrets that mcpc makes itself and that go no further than to an
-// authorization server: verifiers, assertions, proofs. What each of them is follows from
-// its name.
+// An earshot has the secrets that mcpc makes itself and that go no further than to an authorization
+// server: verifiers, assertions, proofs. Each has its meaning in its name.
 type earshot struct {
 	mu  sync.Mutex
 	all map[string]string
@@ -53,9 +52,8 @@ func (h *earshot) find(t *testing.T, where string, text []byte) {
 	}
 }
 
-// leakyLogin is an authorization server and an MCP server behind it, which say
-// every secret that they hear or hand out once more, in what they have to say of an
-// error.
+// leakyLogin is an authorization server and an MCP server that requires its tokens. Both repeat
+// every secret that they receive or issue in the text of an error.
 func leakyLogin(t *testing.T, h *earshot) *httptest.Server {
 	c := canaries
 	mcp := demo.Handler(demo.Options{})
@@ -177,7 +175,7 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 	}
 	for _, loud := range [][]string{{"-vvv"}, {"--json"}} {
 		for _, way := range ways {
-			run("A=b", "logout", target) // what is bound once would be bound again
+			run("A=b", "logout", target) // a bound token would be bound again
 			if code := run("A=b", append(append([]string{"login", target, "--token-store", "file"}, way...), loud...)...); code != 0 {
 				t.Errorf("login %q %q ended with %d", way, loud, code)
 			}

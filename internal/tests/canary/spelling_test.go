@@ -150,8 +150,7 @@ func leaking() {
 	}
 }
 
-// leakingServer is the same over HTTP: the answer comes in pieces, byte by byte where it
-// is short.
+// leakingServer is the same over HTTP: the answer comes in pieces, byte by byte if it is short.
 func leakingServer(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)

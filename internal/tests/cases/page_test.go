@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// docs/reference/faults.md is made from the cases: what is wrong, what mcpc says, and how
-// it ends. go test -run TestFaultsPage ./internal/tests/cases -faults writes it anew.
+// docs/reference/faults.md is made from the cases: the fault, mcpc's message, and the exit code. go
+// test -run TestFaultsPage ./internal/tests/cases -faults writes it again.
 func TestFaultsPage(t *testing.T) {
 	name := filepath.Join("..", "..", "..", "docs", "reference", "faults.md")
 	want := faultsPage(readCases(t))

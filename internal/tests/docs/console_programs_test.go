@@ -22,12 +22,10 @@ import (
 	"mcpc/internal/tests/servers"
 )
 
-// Only an executed example is right. Every console block of the README and of
-// docs/ runs here, in order, in an empty directory: lines behind "$ " are
-// commands, the lines after them what they print, and "..." matches any
-// number of lines, or the rest of one. Stderr is compared where it is shown
-// in the block, after stdout. A block of YAML becomes a file, which its first line
-// names.
+// Only an executed example is right. Every console block of the README and of docs/ runs here, in
+// order, in an empty directory: lines with "$ " are commands, the lines after them what they print,
+// and "..." matches any number of lines, or the rest of one. Stderr is compared if the block shows
+// it, after stdout. A block of YAML becomes a file, which its first line names.
 
 // standIns replaces the usual port and an npm package in the documents by the demo: the
 // tests need no network and no fixed port. A server with tasks, which the demo has not,

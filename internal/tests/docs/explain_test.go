@@ -20,9 +20,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What mcpc can print is explained: the names of its findings are read out of the
-// source, so that a new one cannot be forgotten. internal/glossary/words.txt is
-// where it is to be explained.
+// Everything that mcpc can print is explained: the names of its findings are read from the source,
+// so that a new name cannot be forgotten. The explanations are in internal/glossary/words.txt.
 func TestEveryRuleIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
 	rules := map[string]string{
@@ -49,11 +48,11 @@ func TestEveryRuleIsExplained(t *testing.T) {
 	}
 }
 
-// tellers are the functions whose first argument is a rule, or whose second one is
-// where the first is something else.
+// tellers are the functions whose first argument is a rule, or whose second argument is a rule if
+// the first is something else.
 var tellers = []string{"warn", "warnOnce", "addFinding", "addError", "addWarning", "badEntry", "notChecked"}
 
-// rulesIn are the texts that stand where a rule is given.
+// rulesIn returns the texts in the places of rules.
 func rulesIn(file *ast.File) (rules []string) {
 	add := func(e ast.Expr) {
 		if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
@@ -99,7 +98,7 @@ func rulesIn(file *ast.File) (rules []string) {
 	return rules
 }
 
-// The codes that stand anywhere in the source, and how far a request may come.
+// The codes anywhere in the source, and the phases of a request.
 func TestEveryCodeAndPhaseIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
 	phase := glossary.Find(entries, "phase")[0].Means

@@ -26,7 +26,7 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// What the help says is true: it fits a terminal, and its examples work.
+// The help is true: it fits a terminal, and its examples work.
 
 // A command is found by its name, with or without the other commands.
 func TestCommandsAreMadeByName(t *testing.T) {
@@ -299,7 +299,7 @@ func serveExample(t *testing.T, dir string, env []string, line string) {
 	}
 }
 
-// Help leads on only to what there is, and each command leads on.
+// Help refers only to existing commands and topics, and each command refers to others.
 func TestHelpRefersToExistingCommands(t *testing.T) {
 	entries, _ := glossary.Read()
 	known := map[string]*cobra.Command{}
@@ -327,7 +327,7 @@ func TestHelpRefersToExistingCommands(t *testing.T) {
 	}
 }
 
-// -h fits a screen and has at most eight flags; what it leaves out --help has.
+// -h fits a screen and has at most eight flags; --help has the rest.
 func TestShortHelpIsShort(t *testing.T) {
 	for _, c := range commands.All(t) {
 		if help.IsTopic(c) {

@@ -68,7 +68,7 @@ func TestHelpIsAlsoAManual(t *testing.T) {
 	}
 }
 
-// Paragraphs are filled to the width of the terminal; what has columns or is an example stays as it is.
+// Paragraphs are filled to the width of the terminal; columns and examples do not change.
 func TestParagraphsOfTheManualAreFilled(t *testing.T) {
 	for _, c := range commands.All(t) {
 		page := help.ManPage(commands.NewFactory(), c)

@@ -41,7 +41,7 @@ type numbered struct {
 	level, text, without string
 }
 
-// A holder is a test that names numbers: where it stands, and what it is called.
+// A holder is a test that names numbers: its place and its name.
 type holder struct{ path, name string }
 
 func (h holder) link() string { return fmt.Sprintf("[%s](../../%s)", h.name, h.path) }
@@ -102,7 +102,7 @@ func TestRuleRowsWithoutTestAreFound(t *testing.T) {
 	}
 }
 
-// unheld says which numbers up to last have not exactly one line, and which have
+// unheld names the numbers up to last that have not exactly one line, and the numbers that have
 // neither a test nor a reason, or both.
 func unheld(rows []numbered, last int, held map[int][]holder) (problems []string) {
 	lines := map[int]int{}

@@ -19,8 +19,8 @@ import (
 
 var updateTerminal = flag.Bool("terminal", false, "write docs/terminal.md anew")
 
-// docs/terminal.md shows what a person at a terminal sees. It is made from real
-// runs: go test -run TestTerminalsPage ./internal/tests/docs -terminal writes it anew.
+// docs/terminal.md shows what a person at a terminal sees. It is made from real runs: go test -run
+// TestTerminalsPage ./internal/tests/docs -terminal writes it again.
 func TestTerminalsPage(t *testing.T) {
 	t.Parallel()
 	name := module.Path(t, "docs/terminal.md")

@@ -117,7 +117,7 @@ func TestActionReportsEachEnding(t *testing.T) {
 	var a action
 	decodeYAML(t, "action.yml", &a)
 	for name, c := range map[string]struct {
-		// port stands for the free port of the server in with.
+		// port is replaced by the free port of the server in with.
 		with  map[string]string
 		smoke string
 		fork  bool
@@ -331,7 +331,7 @@ func TestPreCommitHooksRun(t *testing.T) {
 	}
 }
 
-// Every command of the skill works as it stands, in their order.
+// Every command of the skill works unchanged, in their order.
 func TestSkillCommandsRun(t *testing.T) {
 	t.Parallel()
 	skill := program.Read(t, module.Path(t, "skills/mcpc/SKILL.md"))

@@ -186,8 +186,8 @@ func TestFleetProxies(t *testing.T) {
 	}
 }
 
-// What the dashboards ask for are metrics and attributes of the convention, as Prometheus names
-// them, or what a store adds.
+// The dashboards query metrics and attributes of the convention, as Prometheus names them, or ones
+// that a store adds.
 func TestFleetDashboards(t *testing.T) {
 	t.Parallel()
 	var convention struct {
@@ -231,7 +231,8 @@ func TestFleetDashboards(t *testing.T) {
 	}
 }
 
-// A proxy that runs for weeks says at once that its collector accepts nothing, and not only at its end.
+// A proxy that runs for weeks reports at once that its collector accepts nothing, and not only at
+// its end.
 func TestProxyReportsItsCollector(t *testing.T) {
 	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))

@@ -49,7 +49,7 @@ var floors = [][]string{
 const (
 	subjectFloor = 2 // each package is one subject, and imports its own subpackages only
 	groupFloor   = 5 // the commands
-	testFloor    = 7 // what tests share: it may import anything, and only tests import it
+	testFloor    = 7 // shared by tests: it may import anything, and only tests import it
 )
 
 // neverInConnect is what the library of connections does without.
@@ -61,7 +61,7 @@ var neverInWire = []string{"net", "net/http", "os", "os/exec", "log", "log/slog"
 // mainOnly are the functions and variables that only main.go may use.
 var mainOnly = []string{"os.Exit", "os.Args", "os.Getenv", "os.LookupEnv", "os.Environ", "time.Now"}
 
-// timers are what waits; timerFiles own one, each for the reason that its comment says.
+// timers are the functions that wait; timerFiles may call one, each for the reason in its comment.
 var timers = []string{"time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick"}
 
 // timerFiles are the files that wait for a time.
@@ -72,7 +72,7 @@ var timerFiles = []string{
 	"internal/cli/console/progress_ticker.go",  // draws
 	"internal/cli/cmdutil/subscription.go",     // --for, and looks whether stdout is read
 	"internal/cli/traffic/follow.go",           // --follow
-	"internal/client/auth/device.go",           // polls as the server says
+	"internal/client/auth/device.go",           // polls at the server's interval
 	"internal/client/connection.go",            // the answers under way when a session is closed
 	"internal/client/keepalive/conn.go",        // the greeting of a supervisor
 	"internal/client/keepalive/supervisor.go",  // the idle time of a kept server
@@ -82,7 +82,7 @@ var timerFiles = []string{
 	"internal/client/roots.go",                 // asks before it answers
 	"internal/client/transport/http_end.go",    // the end of a session
 	"internal/client/transport/http_sse.go",    // a POST whose answer came
-	"internal/client/transport/http_stream.go", // a stream that goes on behind its answer
+	"internal/client/transport/http_stream.go", // a stream that continues after its response
 	"internal/connect/host/read_file.go",       // --max-time of a file
 	"internal/live/run.go",                     // looks whether recordings have grown
 	"internal/mock/connection.go",              // scripted delays
@@ -201,9 +201,9 @@ func doorViolations(all []module.Package) (violations []string) {
 	return violations
 }
 
-// moduleOf gives the first parts of a third-party import path, or "". cobra and
-// its flags are one thing; what lies in golang.org/x/net are several. golang.org/x/sys
-// has what syscall lacks, and is used where syscall is.
+// moduleOf gives the first parts of a third-party import path, or "". cobra and its flags are one
+// thing; the packages of golang.org/x/net are several. golang.org/x/sys has what syscall lacks, and
+// is used where syscall is.
 func moduleOf(path string) string {
 	host, _, _ := strings.Cut(path, "/")
 	if !strings.Contains(host, ".") || strings.HasPrefix(path, "golang.org/x/sys/") {
@@ -279,8 +279,8 @@ func TestOnlyListedFilesUseTimers(t *testing.T) {
 	})
 }
 
-// What a server calls itself is shown and remembered, and nothing depends on it: other
-// code that read it would decide by it.
+// A server's name for itself is shown and remembered, and nothing depends on it: other code that
+// read it would decide by it.
 //
 // rules 121
 func TestServerInfoIsOnlyShown(t *testing.T) {
@@ -303,8 +303,8 @@ func TestServerInfoIsOnlyShown(t *testing.T) {
 	})
 }
 
-// serverInfoUses says whether a file uses a server's info, and whether it compares it
-// with anything but nil.
+// serverInfoUses reports whether a file uses a server's info, and whether it compares it with
+// anything but nil.
 func serverInfoUses(file *ast.File) (uses, judges bool) {
 	names := func(n ast.Node) (found bool) {
 		ast.Inspect(n, func(n ast.Node) bool {
@@ -324,7 +324,7 @@ func serverInfoUses(file *ast.File) (uses, judges bool) {
 	return names(file), judges
 }
 
-// What every start would pay for is made when it is first asked for.
+// A regular expression is compiled at its first use, so that not every start pays for it.
 func TestNoRegularExpressionIsCompiledAtStart(t *testing.T) {
 	module.EachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		if n := compiledAtStart(file); n > 0 {

@@ -17,8 +17,9 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// Agents of two SDKs, whose models are this test, have mcpc serve as their only server. Behind it
-// are the demo server over HTTP, the demo server over stdio with a handshake, and server-everything.
+// Agents of two SDKs, whose models are this test, have mcpc serve as their only server. Its servers
+// are the demo server over HTTP, the demo server over stdio with a handshake, and
+// server-everything.
 func TestPeerAgents(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -258,7 +259,7 @@ func (f *agentFixture) killEverything() {
 	}
 }
 
-// checkEnd ends mcpc serve where the agent did not start it, and waits until no process is left.
+// checkEnd ends mcpc serve if the agent did not start it, and waits until no process is left.
 func (f *agentFixture) checkEnd() {
 	f.t.Helper()
 	if f.serve != nil {

@@ -11,12 +11,11 @@ import (
 	"mcpc/internal/client"
 )
 
-// A peerContent is what a peer lists beside its tools, and what it says when it
-// is asked for it.
+// A peerContent is the other content of a peer besides its tools, with its responses.
 type peerContent struct {
 	prompts, resources, templates int
-	// read is a resource and the text in it, prompt the words behind `mcpc
-	// prompt` and the text that comes, missing a prompt that wants an argument.
+	// read is a resource and the text in it, prompt the words after `mcpc prompt` and the returned
+	// text, missing a prompt that requires an argument.
 	read, prompt []string
 	missing      string
 	// complete are the words after `mcpc complete`, and the returned value; nil if the peer
@@ -89,7 +88,7 @@ func TestPeersAreAsked(t *testing.T) {
 	}
 }
 
-// erasOf are the revisions of a peer that stand for its eras.
+// erasOf returns a revision of a peer for each of its eras.
 func erasOf(p peer) []string {
 	eras := []string{p.newest}
 	if client.Stateless(p.newest) {
@@ -127,7 +126,7 @@ func (c peerContent) check(t *testing.T, ask func(int, ...string) ran) {
 	}
 }
 
-// says asks with all words but the last, which must stand in the answer.
+// says asks with all words except the last, which the answer must contain.
 func (c peerContent) says(t *testing.T, ask func(int, ...string) ran, command string, words []string) {
 	t.Helper()
 	last := len(words) - 1

@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// What real servers ask of a client that answers everything, without a terminal.
+// The requests of real servers to a client that answers everything, without a terminal.
 
 // everythingAnswers are the flags that offer a server all that there is.
 var everythingAnswers = []string{
@@ -20,8 +20,7 @@ var everythingAnswers = []string{
 	"--on-sampling", "cat >/dev/null; echo hello", "--root", ".",
 }
 
-// everythingCalls are arguments for the tools of server-everything, and what the
-// answer says.
+// everythingCalls are arguments for the tools of server-everything, and the text of the result.
 var everythingCalls = map[string]struct{ arguments, want string }{
 	"echo":                           {`{"message":"hi"}`, "Echo: hi"},
 	"get-annotated-message":          {`{"messageType":"success","includeImage":true}`, "completed successfully"},
@@ -110,8 +109,9 @@ func TestPeersAsk(t *testing.T) {
 	}
 }
 
-// server-filesystem asks for the roots behind the handshake, and refuses every path until it has looked at them: a
-// first call knows them, unless the server is so slow that it asks after the call has come.
+// server-filesystem requests the roots after the handshake, and refuses every path until it has
+// them: a first call succeeds, unless the server is so slow that it requests them after the call
+// has arrived.
 func TestPeerFilesystemRoots(t *testing.T) {
 	target := peerNamed(t, "filesystem-stdio").start(t)
 	target = target[:len(target)-1] // the folder that it would have been given

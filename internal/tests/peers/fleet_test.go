@@ -51,7 +51,7 @@ func TestPeersFleetFiles(t *testing.T) {
 			t.Errorf("%s: %v %s", kind, err, out)
 		}
 	}
-	// systemd looks for the program, and finds it where the tests have it.
+	// systemd looks for the program, and finds it at the place of the tests.
 	mcpc, err := exec.LookPath("mcpc")
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// A holding is a real client that calls echo again and again, behind a tap or a proxy.
+// A holding is a real client that calls echo again and again, through a tap or a proxy.
 type holding struct {
 	t     *testing.T
 	l     *lab

@@ -75,7 +75,7 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// bareLab has proxies before peers, each with a fault rule where it is not "".
+// bareLab has proxies before peers, each with a fault rule unless it is "".
 func bareLab(t *testing.T, rules map[string]string) *lab {
 	t.Helper()
 	home, err := os.MkdirTemp("", "mc") // short: sockets are in it
@@ -342,7 +342,7 @@ type job struct {
 	name   string
 	words  []string
 	budget int
-	// keys are typed; after "~" stands what has to be there before the next.
+	// keys are typed; the text after "~" must be shown before the next.
 	keys     []string
 	sees     []string
 	pageSees []string // if it is not the same

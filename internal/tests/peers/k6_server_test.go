@@ -51,7 +51,7 @@ func answering(answer func(servers.Received, *wire.Message) k6Reply) http.Handle
 	})
 }
 
-// What a server or a network may do wrong ends in its channel.
+// Each fault of a server or a network ends in its channel.
 func TestPeersK6TellsChannelsApart(t *testing.T) {
 	t.Parallel()
 	var followed atomic.Int64
@@ -169,7 +169,7 @@ func TestPeersK6ReadsItsVariables(t *testing.T) {
 	}
 }
 
-// Params cross byte for byte, whatever is in them, and nothing in them is read as a script.
+// Params are sent byte for byte, whatever they contain, and nothing in them is read as a script.
 func TestPeersK6SendsTheBytes(t *testing.T) {
 	t.Parallel()
 	hostile := "</script>`${process.exit(7)}` '\" \\ \u2028\u2029 */ /*PLAN*/ \x7f é 😀"

@@ -183,7 +183,7 @@ func (l scribe) wantSessions(t *testing.T) {
 	}
 }
 
-// Thresholds are the plan's expectations: k6 ends with 99 where one does not hold.
+// Thresholds are the plan's expectations: k6 ends with 99 if one is not met.
 func TestPeersK6JudgesExpectations(t *testing.T) {
 	t.Parallel()
 	server := servers.ForTest(t)

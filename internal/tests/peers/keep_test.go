@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPeerKept keeps server-everything running between commands: what one command
-// switches on the next one finds on, and a task that one begins another one fetches.
+// TestPeerKept keeps server-everything running between commands: the next command finds the changes
+// of a command, and another command fetches the task that a command began.
 func TestPeerKept(t *testing.T) {
 	t.Parallel()
 	p := peerNamed(t, "everything-stdio")

@@ -58,8 +58,8 @@ func (m *machine) keepsNoSecret() {
 	})
 }
 
-// All stdio peers stand in one project's file, and all that listen in the user's own:
-// each is used by its name, and one command asks all of them.
+// All stdio peers are in one project's file, and all peers that listen in the user's own: each is
+// used by its name, and one command asks all of them.
 func TestPeersFromAConfiguration(t *testing.T) {
 	t.Parallel()
 	type entry struct {

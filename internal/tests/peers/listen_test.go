@@ -15,9 +15,9 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// What the servers tell of when another client calls the tool touch, by the
-// listening client's revision. A peer that is not here has nothing to touch, or no
-// way to tell: ts-server serves the handshake without sessions.
+// The notifications of the servers when another client calls the tool touch, by the listening
+// client's revision. A peer that is not here has nothing to touch, or no way to notify: ts-server
+// serves the handshake without sessions.
 var peersTell = []struct {
 	peer     string
 	revision int // its place in client.Revisions

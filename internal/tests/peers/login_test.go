@@ -90,7 +90,7 @@ func (v visitor) chapter(title string) { fmt.Fprintf(v.told, "\n### %s\n\n", tit
 
 func (v visitor) remark(text string) { fmt.Fprintf(v.told, "(%s)\n\n", text) }
 
-// tell writes one command down, with what the browser showed meanwhile.
+// tell writes one command to the page, with the browser's output in the meantime.
 func (v visitor) tell(args []string, r ran) {
 	words := make([]string, len(args))
 	for i, word := range args {
@@ -313,8 +313,8 @@ func TestPeerLoginDemo(t *testing.T) {
 	newVisitor(t, c.target).walk(c)
 }
 
-// A gate stands before two processes of mcpc demo --auth: it names one process as the authorization
-// server, and passes on to that.
+// A gate is a server in front of two processes of mcpc demo --auth: it names one process as the
+// authorization server, and passes on to that.
 type gate struct {
 	demos [2]string
 	mu    sync.Mutex

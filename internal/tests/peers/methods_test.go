@@ -23,9 +23,9 @@ import (
 
 var methodsTable = flag.String("methods", "", "write the table of methods to this file")
 
-// A reached is one method, and a command of bash that reaches it at one peer: $T is
-// the target, and every mcpc in it shows the exact bytes on standard error, where
-// the method must be. Meanwhile is run as soon as the command listens.
+// A reached is one method, and a command of bash that reaches it at one peer: $T is the target, and
+// every mcpc in it shows the exact bytes on standard error, where the method must be. meanwhile is
+// run as soon as the command listens.
 type reached struct {
 	method    string
 	revision  int // its place in client.Revisions
@@ -146,8 +146,7 @@ func (r reached) asTyped() string {
 	return r.command + " & " + r.meanwhile
 }
 
-// run gives what was seen: how often the method crossed, and the line of the answer
-// that was looked for.
+// run returns how often the method was sent, and the expected line of the answer.
 func (r reached) run(t *testing.T, revision string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -182,8 +181,8 @@ func (r reached) run(t *testing.T, revision string) string {
 	return ""
 }
 
-// target starts the peer. The built-in demo server stands where no other peer has the
-// method: it is made of the official Go SDK.
+// target starts the peer. The built-in demo server is used if no other peer has the method: it is
+// made of the official Go SDK.
 func (r reached) target(t *testing.T) []string {
 	t.Helper()
 	if r.peer != "demo" {

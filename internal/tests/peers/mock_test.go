@@ -30,7 +30,7 @@ type peerSession struct {
 	argv []string
 	// to names the server, as mcpc takes it.
 	to []string
-	// record is the recording of a tap or a proxy, said is what the client printed.
+	// record is the recording of a tap or a proxy, said is the client's output.
 	record, said string
 }
 
@@ -57,7 +57,7 @@ func eachPeerSession(t *testing.T, subtest func(t *testing.T, s peerSession)) {
 	}
 }
 
-// recorded runs the client with its server behind a tap or a proxy.
+// recorded runs the client with its server through a tap or a proxy.
 func (s *peerSession) recorded(t *testing.T) {
 	t.Helper()
 	s.to = s.server.start(t)
@@ -79,7 +79,7 @@ func (s *peerSession) era() string {
 	return "modern"
 }
 
-// says runs the client and gives what it printed.
+// says runs the client and returns its output.
 func (s *peerSession) says(t *testing.T, target ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*program.Patience) // the Inspector connects seven times
@@ -196,7 +196,7 @@ func (s *peerSession) fromTheMock(t *testing.T, era string) string {
 	return said
 }
 
-// A replayReport is what mcpc replay --json says.
+// A replayReport is the output of mcpc replay --json.
 type replayReport struct {
 	Counts    map[string]int
 	Passed    map[string]int
@@ -206,8 +206,8 @@ type replayReport struct {
 	}
 }
 
-// replayed sends the recording to its own server: all answers are the same, but for a time
-// of day that a rule names. What the client gave up, such as a subscription, is not sent.
+// replayed sends the recording to its own server: all responses are the same, except for a time of
+// day that a rule names. Requests that the client gave up, such as a subscription, are not sent.
 func (s *peerSession) replayed(t *testing.T) {
 	rules := filepath.Join(t.TempDir(), "time.mcpc-match.yaml")
 	text := "resources/read demo://resource/dynamic/text/1:\n" +

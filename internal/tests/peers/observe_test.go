@@ -28,8 +28,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// An otelCollector is a real OpenTelemetry Collector, and a store of Jaeger behind it that can be
-// asked for a trace: scripts/peers/otel.
+// An otelCollector is a real OpenTelemetry Collector, and a store of Jaeger that it writes to,
+// which can be asked for a trace: scripts/peers/otel.
 type otelCollector struct {
 	t *testing.T
 	// endpoint takes OTLP over HTTP below /v1/traces and /v1/metrics; query is the URL of
@@ -251,7 +251,7 @@ func runK6(t *testing.T, dir string, words ...string) k6Run {
 	return r
 }
 
-// What the collector received over HTTP is in its file, and in the store as one trace.
+// Telemetry that the collector received over HTTP is in its file, and in the store as one trace.
 func TestPeersCollectorKeepsWhatItReceives(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t)

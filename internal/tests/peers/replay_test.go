@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What was recorded at a real server is the same when it is replayed there, and one answer
-// that is changed is named: go test -tags peers -run TestPeerReplays ./internal/tests/peers
+// A recording of a real server is the same when it is replayed there, and a changed response is
+// named: go test -tags peers -run TestPeerReplays ./internal/tests/peers
 func TestPeerReplays(t *testing.T) {
 	t.Parallel()
 	for _, p := range peers(t) {

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// What was called at a real server becomes saved calls, which pass there; and the code
-// that is made of its tools is built with the standard library alone:
-// go test -tags peers -run TestPeerSaved ./internal/tests/peers
+// Calls of a real server become saved calls, which pass there; and the code that is generated from
+// its tools is built with the standard library alone: go test -tags peers -run TestPeerSaved
+// ./internal/tests/peers
 func TestPeerSavedCallsAndCode(t *testing.T) {
 	t.Parallel()
 	code := t.TempDir()

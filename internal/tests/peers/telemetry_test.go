@@ -120,7 +120,7 @@ func TestPeersTelemetryIsOneTree(t *testing.T) {
 	}
 }
 
-// checkNames holds the attributes of spans of MCP against the convention.
+// checkNames compares the attributes of spans of MCP with the convention.
 func checkNames(t *testing.T, all []*tracepb.ResourceSpans) {
 	t.Helper()
 	known := convention(t)

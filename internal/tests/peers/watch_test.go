@@ -33,8 +33,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Real clients talk to real servers through mcpc proxy and mcpc tap, and what
-// crosses is compared before and behind them.
+// Real clients talk to real servers through mcpc proxy and mcpc tap, and the traffic is compared on
+// both sides of them.
 
 // crossedNotes are the HTTP exchanges at one place: heads of one hop and the date left out, bodies
 // by their length and hash. An empty response may have a Content-Length at one hop and lack it at
@@ -46,7 +46,7 @@ type crossedNotes struct {
 	requests map[string]int
 }
 
-// noting forwards to a URL and notes what crosses there. It is no part of mcpc.
+// noting forwards to a URL and notes the traffic there. It is no part of mcpc.
 func noting(t *testing.T, to string) (at string, notes *crossedNotes) {
 	t.Helper()
 	target, err := url.Parse(to)
@@ -221,8 +221,8 @@ func withoutTimes(text string) string {
 	return regexp.MustCompile(`\d+:\d\d:\d\d [AP]M`).ReplaceAllString(text, "TIME")
 }
 
-// rowsByMethod counts the rows of a recording that came to an end. A client may be
-// gone before the last of its taps has written what it saw.
+// rowsByMethod counts the rows of a recording that came to an end. A client may have ended before
+// its last tap has written its frames.
 func rowsByMethod(t *testing.T, record string) (all map[string]int, notes exchange.Notes) {
 	t.Helper()
 	recorded := openCapture(t, record)
@@ -283,7 +283,7 @@ func TestPeerThroughTheProxy(t *testing.T) {
 	}
 }
 
-// onOneSide gives the notes that stand on one side only.
+// onOneSide returns the notes that only one side has.
 func onOneSide(before, behind *crossedNotes) (missing, rest []string) {
 	rest = behind.sorted()
 	for _, note := range before.sorted() {
@@ -296,8 +296,8 @@ func onOneSide(before, behind *crossedNotes) (missing, rest []string) {
 	return missing, rest
 }
 
-// compareNotes: all that the client sent and got is the same behind the proxy. The end
-// of an answer may be seen there only, where the client is gone by then.
+// compareNotes: everything that the client sent and received is the same on the server's side of
+// the proxy. The end of a response may be seen only there, if the client has disconnected by then.
 func compareNotes(t *testing.T, before, behind *crossedNotes) {
 	t.Helper()
 	missing, rest := onOneSide(before, behind)
@@ -376,8 +376,8 @@ func shellWords(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// onBothSides reads two files until they are equal and not empty, or for long enough: the
-// client may be gone before the last of its server's processes has written.
+// onBothSides reads two files until they are equal and not empty, or for long enough: the client
+// may have ended before its server's last process has written.
 func onBothSides(t *testing.T, one, other string) (a, b []byte) {
 	t.Helper()
 	for deadline := time.Now().Add(program.Patience); time.Now().Before(deadline); {

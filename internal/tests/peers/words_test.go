@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/tests/samples"
 )
 
-// Each row of samples.ArgumentRows is typed to three real servers. What counts is what
-// crosses; some of the answers are errors, since a server may take it or not.
+// Each row of samples.ArgumentRows is typed to three real servers. The sent arguments count; some
+// responses are errors, since a server may accept them or not.
 func TestPeersGetTheArguments(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"ts-server-http", "go-sdk-http", "mcp-go-http"} {

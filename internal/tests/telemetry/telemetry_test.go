@@ -172,7 +172,7 @@ func TestFailuresInSpans(t *testing.T) {
 	}
 }
 
-// What is secret in arguments, results, header fields and settings reaches no collector.
+// A secret in arguments, results, header fields and settings reaches no collector.
 func TestNoSecretReachesACollector(t *testing.T) {
 	t.Parallel()
 	c, dir := collector.Start(t), t.TempDir()

@@ -64,8 +64,8 @@ var callNames = map[int]string{
 	syscall.SYS_EXECVE: "execve", syscall.SYS_KILL: "kill", sysPidfdOpen: "pidfd_open",
 }
 
-// pathArgument is where a call has the address of a file's name; the others have
-// a descriptor in the first argument.
+// pathArgument is the index of the argument with the address of a file's name; other calls have a
+// descriptor in the first argument.
 var pathArgument = map[int]int{
 	syscall.SYS_OPENAT: 1, syscall.SYS_NEWFSTATAT: 1, syscall.SYS_RENAMEAT: 1, syscall.SYS_UNLINKAT: 1,
 	syscall.SYS_MKDIRAT: 1, syscall.SYS_FCHMODAT: 1, syscall.SYS_EXECVE: 0,
@@ -74,7 +74,7 @@ var pathArgument = map[int]int{
 // noDescriptor are the calls that are about neither a name nor a descriptor.
 var noDescriptor = []int{syscall.SYS_SOCKET, syscall.SYS_PIPE2, syscall.SYS_CLONE, syscall.SYS_SETSID, syscall.SYS_KILL, sysPidfdOpen}
 
-// What package syscall does not name.
+// Numbers that package syscall does not name.
 const (
 	sysPidfdOpen = 434
 
@@ -198,7 +198,7 @@ func (o *ordeal) judge(listener int, over <-chan struct{}) {
 		}
 		var asked caught
 		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(listener), receiveNotice, uintptr(unsafe.Pointer(&asked))); errno != 0 {
-			continue // it died meanwhile
+			continue // it died in the meantime
 		}
 		r := ruling{id: asked.id, flags: letThrough}
 		if o.failed == "" {
@@ -262,10 +262,9 @@ func (o *ordeal) counts(n *caught) (what string, errno syscall.Errno) {
 // runtimeFile is what Go's runtime reads before the program begins.
 var runtimeFile = regexp.MustCompile(`^/sys/|^/proc/(self|\d+)/(cgroup|mountinfo)$`)
 
-// howItFails is how a call fails in the world. Go's runtime ends the program where
-// its own eventfd or a thread fails, and the close of a pipe or of a socket
-// always closes it; files are not polled; package syscall waits for ever where it
-// cannot read what became of an execve.
+// howItFails returns how a call fails in practice. Go's runtime ends the program if its own eventfd
+// or a thread fails, and the close of a pipe or of a socket always closes it; files are not polled;
+// package syscall waits forever if it cannot read the result of an execve.
 func howItFails(n *caught, subject string) syscall.Errno {
 	errno := fallible[int(n.nr)]
 	socket := strings.HasPrefix(subject, "socket:")

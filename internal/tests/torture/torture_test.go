@@ -22,9 +22,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(program.Tests{M: m}.Run()) }
 
-// Each call to the operating system that can fail does so once, one after the other, on the ways
-// that end well. Whichever it is: no panic, no hang, an exit code that fits, the whole answer or no
-// answer, and nothing left behind.
+// Each call to the operating system that can fail does so once, one after the other, in runs that
+// otherwise succeed. For each: no panic, no hang, an exit code that fits, the whole answer or no
+// answer, and no leftovers.
 func TestTorture(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "0")
 	binary := program.BuiltMCPC(t)

@@ -62,7 +62,7 @@ func TestProbesDependOnFlagsTransportAndRevision(t *testing.T) {
 	}
 }
 
-// A status of an error is no fault of HTTP: the line says why it is ok.
+// An error status is not always a fault of HTTP: the line explains why it is ok.
 func TestHTTPStepExplainsAnErrorStatus(t *testing.T) {
 	server := servers.ForTest(t)
 	if err := server.Play("speaks 2025-11-25\non server/discover\n    status 404\n"); err != nil {

@@ -109,8 +109,8 @@ func (a *paceAnswers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Proto: "HTTP/1.1", Header: a.header, Body: http.NoBody}, nil
 }
 
-// What responses show of the server is noted, and no request is sent after it reported that it is
-// overloaded.
+// Facts about the server in responses are noted, and no request is sent after it reported that it
+// is overloaded.
 func TestFactsOfResponses(t *testing.T) {
 	for _, c := range []struct {
 		status  int
