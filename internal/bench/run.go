@@ -29,10 +29,11 @@ func Run(ctx context.Context, p Plan, r *Recorder, call Call) {
 	}
 	run.calls.Wait()
 	// Only a whole run of the open model lasts as long as planned, whatever its last call took.
-	if !p.IsOpen() || ctx.Err() != nil {
-		p.Duration = 0
+	minDuration := time.Duration(0)
+	if p.IsOpen() && ctx.Err() == nil {
+		minDuration = p.Duration
 	}
-	r.finishRun(p.Duration)
+	r.finishRun(minDuration)
 }
 
 // planRun is one run of a plan.

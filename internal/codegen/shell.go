@@ -64,7 +64,7 @@ func (g *tsWriter) writeShellTool(number int, w wrapper) {
 	var help strings.Builder
 	for _, f := range fields {
 		words := shellFlags(f.name, fields)
-		if words == nil {
+		if words == nil { // --args sets this member
 			continue
 		}
 		kind := "text"

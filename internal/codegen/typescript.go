@@ -189,11 +189,11 @@ func tsLiterals(choices []json.RawMessage) string {
 // quoteJS returns a text as a JavaScript string literal in ASCII, without invisible characters.
 func quoteJS(s string) string {
 	var b strings.Builder
-	for _, r := range string(jsonraw.Quote(s)) {
+	for _, r := range string(jsonraw.Quote(s)) { // Quote has escaped quotes and control characters
 		switch {
 		case r < 0x7f:
 			b.WriteRune(r)
-		case r > 0xffff:
+		case r > 0xffff: // more than four digits
 			fmt.Fprintf(&b, `\u{%x}`, r)
 		default:
 			fmt.Fprintf(&b, `\u%04x`, r)

@@ -278,7 +278,8 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	}
 	// An authorization server that cannot be reached is a failed authorization. A timeout is one only
 	// if a refused request needed the token: mcpc login reports it as a timeout.
-	if kind == wire.Transport || kind == wire.Timeout && o.Kind == wire.Auth {
+	requestWasRefused := o.Kind == wire.Auth
+	if kind == wire.Transport || kind == wire.Timeout && requestWasRefused {
 		kind = wire.Auth
 	}
 	o.Kind = kind

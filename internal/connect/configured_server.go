@@ -156,7 +156,7 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 		return wire.Outcome{}
 	}
 	s := *c.Origin
-	if s.Client.Name != target.CardClient.Name {
+	if s.Client.Name != target.CardClient.Name { // the id of a card's server is not a value of -s
 		c.Env.FromFile = s.ID()
 	}
 	c.Env.LearnServer(s) // before anything of it is shown
@@ -175,7 +175,7 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 	session := *c.ServerSession() // a copy: the stored session keeps no resolved variables
 	session.Endpoint = s.URL
 	session.Command = s.Command
-	if s.URL != "" && !draft {
+	if s.URL != "" && !draft { // the URL of a draft may still have variables
 		t, err := target.Parse(target.Input{Flag: s.URL})
 		if err != nil {
 			return usage.Outcome(usage.New(s.ID()+": "+err.Error(), wire.Hint("the file is "+c.Env.Tilde(s.File))))

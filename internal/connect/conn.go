@@ -315,7 +315,7 @@ func (c *Conn) resumeFrom(ctx context.Context, opt *client.Options) wire.Outcome
 		if saved.Held != nil {
 			c.dialKept(opt)
 		}
-	} else if saved.Held != nil {
+	} else if saved.Held != nil { // a kept server has one session, in one revision
 		c.Passing = true
 		c.Env.UI.Note("session " + saved.Name + " keeps a server at " + saved.Revision +
 			": this command starts another server process")

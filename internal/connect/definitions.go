@@ -359,7 +359,7 @@ func (c *Conn) cachedEntry(k Kind, name string) (json.RawMessage, *state.ToolLis
 		return nil, nil
 	}
 	age := c.Env.Now().Sub(list.FetchedAt)
-	if age < 0 || age > rememberFor {
+	if age < 0 || age > rememberFor { // below 0 the clock was set back: the age is unknown
 		return nil, nil
 	}
 	return entry.Raw, list
@@ -501,7 +501,7 @@ func (c *Conn) Entry(ctx context.Context, k Kind, name string) (json.RawMessage,
 	if !out.OK() {
 		return nil, out
 	}
-	for _, member := range []string{k.Key, "name"} {
+	for _, member := range []string{k.Key, "name"} { // a name may be known better than a URI
 		if raw := find(list.Items, member); raw != nil {
 			return raw, out
 		}

@@ -52,7 +52,7 @@ func (c *Conn) checkKeepable(server client.Server) wire.Outcome {
 			"later commands use it without --keep"))
 	}
 	if c.Store == nil {
-		_, err := state.Open(c.Env.State)
+		_, err := state.Open(c.Env.State) // fails again, with the reason why there is no store
 		return StateFailed(err)
 	}
 	return wire.Outcome{}

@@ -37,8 +37,9 @@ func (c *Conn) newListCache(k Kind) *listCache {
 	return &listCache{conn: c, kind: k, isDisabled: !c.cachesKind(k), entries: host.SpoolDir(c.Env, true).NewLong()}
 }
 
-// add appends an entry. name is the name that requests it; if it is "", add reads it from the
-// entry, and skips an entry without one. A list that is too large or has a secret disables the cache.
+// add appends an entry. name is the name that requests it; if it is "", add reads the name from the
+// entry, and skips an entry without a usable name. A list that is too large or has a secret disables
+// the cache.
 func (k *listCache) add(raw json.RawMessage, name string) {
 	if k.isDisabled {
 		return

@@ -14,12 +14,12 @@ import (
 // or if the name is a URI. Returns "" otherwise.
 func (c *Conn) SuggestKind(k Kind, name string) wire.Hint {
 	for i, command := range []string{"call ", "prompt ", "read ", "read "} { // in the order of Kinds
-		if Kinds[i] == k {
+		if Kinds[i] == k { // the name was just looked for among these
 			continue
 		}
 		for _, entry := range c.RememberedEntries(Kinds[i]) {
-			title, _ := jsonraw.Text(jsonraw.First(entry.Raw, "name"))
-			if entry.Name == name || title == name {
+			shownName, _ := jsonraw.Text(jsonraw.First(entry.Raw, "name")) // entry.Name may be a URI
+			if entry.Name == name || shownName == name {
 				return "there is a " + wire.Hint(Kinds[i].One) + " with this name: " +
 					wire.RunOnServer(command+shellwords.Quote(entry.Name))
 			}

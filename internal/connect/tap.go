@@ -43,12 +43,12 @@ func (c *Conn) Tap() wire.Tap {
 		if e.Trace.Tap != nil {
 			e.Trace.Tap(f)
 		}
-		watch := e.Watch.Load()
+		watch := e.Watch.Load() // of -v and --explain
 		if watch == nil && !e.LearnsAtOnce {
 			recorder.Tap(f)
 			return
 		}
-		f = e.Secrets.Frame(f)
+		f = e.Secrets.Frame(f) // hides the secrets now, and learns those in the frame
 		recorder.TapSafe(f)
 		if watch != nil {
 			(*watch)(f)

@@ -47,8 +47,10 @@ func (c *Conn) Find(argv []string) wire.Outcome {
 	if failed != nil {
 		return unknownTarget(c.Env, failed)
 	}
-	// URLs and commands work without the state directory, sessions do not.
-	if err != nil && (t.Kind == target.Session || t.Source == target.FromDefault) {
+	// URLs and commands work without the state directory, sessions do not. Without it, the default may
+	// hide a current session.
+	needsState := t.Kind == target.Session || t.Source == target.FromDefault
+	if err != nil && needsState {
 		return StateFailed(err)
 	}
 	if t.Kind == target.Session {

@@ -67,7 +67,7 @@ func joinParts(parts []any) any {
 		return ""
 	}
 	if len(nonEmpty) == 1 {
-		if text, ok := nonEmpty[0].(string); ok {
+		if text, isText := nonEmpty[0].(string); isText { // not a variable or a handle
 			return text
 		}
 	}

@@ -33,10 +33,10 @@ var callMembers = []string{"tool", "arguments", "method", "params", "key", "id",
 func readCall(raw []byte) (call batchCall, err error) {
 	members, objectErr := jsonraw.Object(raw)
 	if objectErr != nil {
-		if jsonraw.Valid(raw) == nil {
+		if jsonraw.Valid(raw) == nil { // JSON, but no object
 			return call, fmt.Errorf("not a JSON object: %s", jsonraw.Excerpt(raw, 40))
 		}
-		return call, objectErr
+		return call, objectErr // names the place of the syntax error
 	}
 	for _, m := range members {
 		if m.Name == "key" || m.Name == "id" {
@@ -66,7 +66,8 @@ func (call *batchCall) check() error {
 	if isTool == isMethod {
 		return usage.New("a call has either \"tool\" or \"method\"", example)
 	}
-	if isTool && call.params != nil || isMethod && call.arguments != nil {
+	isMixed := isTool && call.params != nil || isMethod && call.arguments != nil
+	if isMixed {
 		return usage.New("\"arguments\" goes with \"tool\", \"params\" with \"method\"", example)
 	}
 	if strings.HasPrefix(call.method, "notifications/") {

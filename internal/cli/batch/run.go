@@ -68,7 +68,8 @@ func (b *batch) next() *batchLine {
 	return l
 }
 
-// handle makes the call of one line and sets its result, unless the batch has ended.
+// handle makes the call of one line and sets its result. It omits the line if the batch has ended, or
+// if the call was interrupted before it was sent.
 func (b *batch) handle(ctx context.Context, l *batchLine) {
 	l.omitted = b.window.isOver()
 	if l.omitted {

@@ -79,7 +79,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 // openAll connects to the target, and to the second target of --against.
 func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (measurements []*measurement, err error) {
 	first, out := openMeasurement(ctx, f, o, o.argv)
-	if !out.OK() {
+	if !out.OK() { // the command closes this connection
 		return nil, cmdutil.Exit(out)
 	}
 	measurements = []*measurement{first}

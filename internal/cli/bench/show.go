@@ -13,7 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// writeText writes a result for people, or as lines of cells into a pipe.
+// writeText writes a result for people, or as lines of cells into a pipe. It returns the first error
+// of writing.
 func writeText(w io.Writer, st term.Style, d *bench.Document) error {
 	t := &resultWriter{w: w, st: st}
 	for i, r := range d.Results {

@@ -124,7 +124,7 @@ func (o *callOptions) flags(f *cmdutil.Factory, cmd *cobra.Command, document *st
 	flags.BoolVar(&o.expectResult, "expect-result", false,
 		"with --save: expect this result; if the call is saved again, expect what both results share")
 	flags.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
-	flags.Lookup("task").NoOptDefVal = "0"
+	flags.Lookup("task").NoOptDefVal = "0" // --task without a value: any lifetime
 	flags.BoolVar(&o.events, "events", false,
 		"print progress, logs, questions and the result as JSON lines; answers are read from stdin")
 	o.trace.AddFlags(flags)

@@ -152,7 +152,7 @@ func printDraft(
 	o callOptions,
 	tool *connect.Definition,
 ) error {
-	if f.Guard != nil {
+	if f.Guard != nil { // a call would add the credentials when it is sent
 		opt.Fields = append(f.Guard.HeaderFields(), opt.Fields...)
 	}
 	d, err := client.Compose(opt, assumedSession(c, opt), o.ClientCall(tool))
@@ -169,7 +169,10 @@ func printDraft(
 		if err != nil {
 			return err
 		}
-		ans.Human = func(w io.Writer, _ term.Style) error { _, err := io.WriteString(w, script); return err }
+		ans.Human = func(w io.Writer, _ term.Style) error {
+			_, err := io.WriteString(w, script)
+			return err
+		}
 	}
 	return cmdutil.Print(ctx, f, ans)
 }

@@ -117,7 +117,8 @@ func (e *events) FillForm(ctx context.Context, q client.InputRequest, _ string, 
 			return a, nil, err
 		}
 		content := jsonraw.First(answer, "content")
-		if findings := append(form.Check(content), check(form.Schema, content)...); len(findings) > 0 {
+		findings := append(form.Check(content), check(form.Schema, content)...)
+		if len(findings) > 0 {
 			return a, findings, errors.New("the content does not match the form")
 		}
 		return client.Answer{Result: question.Accept(content)}, nil, nil
@@ -184,7 +185,7 @@ func (e *events) ask(
 	for {
 		line, err := e.f.Typist.Line(ctx)
 		isBlank := strings.TrimSpace(line) == ""
-		isLastLine := errors.Is(err, io.EOF) && !isBlank
+		isLastLine := errors.Is(err, io.EOF) && !isBlank // without a line end
 		if err != nil && !isLastLine {
 			return client.Answer{Outcome: client.UnansweredOutcome(q.Method)}
 		}

@@ -193,17 +193,17 @@ func timeLeft(c *connect.Conn, task client.Task, remembered state.Task) string {
 	if task.TTL == 0 || begun.IsZero() {
 		return ""
 	}
-	d := begun.Add(task.TTL).Sub(c.Env.Now())
-	if d <= 0 {
+	left := begun.Add(task.TTL).Sub(c.Env.Now())
+	if left <= 0 {
 		return "over"
 	}
-	if d < 2*time.Minute {
-		return term.Duration(d)
+	if left < 2*time.Minute {
+		return term.Duration(left)
 	}
-	if d < 2*time.Hour {
-		return fmt.Sprintf("%d min", int(d.Minutes()))
+	if left < 2*time.Hour {
+		return fmt.Sprintf("%d min", int(left.Minutes()))
 	}
-	return fmt.Sprintf("%d h", int(d.Hours()))
+	return fmt.Sprintf("%d h", int(left.Hours()))
 }
 
 // runTaskResult returns the action that prints a task's result and exits as the call would have.
@@ -230,7 +230,7 @@ func runTaskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, rem
 			),
 		)
 	}
-	var answered []string
+	var answered []string // the keys of the requests
 	opt := client.AwaitOptions{Tool: remembered.Tool, Answered: remembered.Answered}
 	opt.OnAnswers = func(keys []string) {
 		answered = keys

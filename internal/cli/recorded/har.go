@@ -183,9 +183,9 @@ func beginsWithAny(text []byte, prefixes []string) bool {
 }
 
 // decompress decompresses a file to a new temporary file and closes the compressed one. With an
-// error it returns the file that the caller has to close.
+// error it returns the file that the caller has to close: the compressed or the new one.
 func decompress(file *os.File) (*os.File, error) {
-	size, err := file.Seek(0, io.SeekCurrent)
+	size, err := file.Seek(0, io.SeekCurrent) // the file has just been written
 	if err != nil {
 		return file, err
 	}

@@ -129,7 +129,7 @@ func newChecker(c *rows.Capture, onFinding func(offset int64, f lint.Finding)) *
 		run, _ := SplitConn(conn)
 		return c.RunEnded(run)
 	}}
-	if onFinding != nil {
+	if onFinding != nil { // otherwise the linter's report is all that is wanted
 		o.Found = r.placeFinding
 	}
 	r.linter = lint.New(o)

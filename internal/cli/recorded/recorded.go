@@ -195,7 +195,8 @@ func (r Recording) Row() (*rows.Row, wire.Outcome) {
 	}
 	if r.Count() == 0 {
 		return nil, usage.Outcome(usage.New(r.name+" has no exchanges", ""))
-	} else if row == nil {
+	}
+	if row == nil { // index is too large
 		text := fmt.Sprintf("%s has %d exchanges", r.name, r.Count())
 		return nil, usage.Outcome(usage.New(text, wire.Run("log")+" lists them"))
 	}

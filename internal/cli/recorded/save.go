@@ -100,7 +100,7 @@ func (s *CallSaver) checkAnswers(c *connect.Conn) wire.Outcome {
 	if s == nil || s.text == nil {
 		return wire.Outcome{}
 	}
-	f := newFileFor(c)
+	f := newFileFor(c) // only to compare its answers
 	setAnswers(ownAnswers(c), &f, (&ExportSaver{}).variable)
 	if len(f.Answers()) == 0 || s.file.Same(f) {
 		return wire.Outcome{}
@@ -209,7 +209,11 @@ func (s *CallSaver) savedNote(
 	}
 	run := "mcpc run " + shellwords.Quote(s.path)
 	isNewFile := s.text == nil
-	startsServer := s.file.Command != nil || isNewFile && newFileFor(c).Command != nil
+	command := s.file.Command
+	if isNewFile {
+		command = newFileFor(c).Command
+	}
+	startsServer := command != nil
 	answersByCommand := c.Answering.OnElicit != "" || c.Answering.OnSampling != ""
 	if startsServer || answersByCommand {
 		run += " --allow-exec"
@@ -371,7 +375,8 @@ func expectedResult(f *cmdutil.Factory, result json.RawMessage) json.RawMessage 
 	return intersect(result, hidden) // where they differ, result has a secret
 }
 
-// intersect returns what two values have in common; saved.Any replaces different values.
+// intersect returns what two values have in common: the members that both objects have, and lists of
+// one length item by item. saved.Any replaces values that differ.
 func intersect(a, b json.RawMessage) json.RawMessage {
 	if aMembers, bMembers, ok := Objects(a, b); ok {
 		object := json.RawMessage("{}")

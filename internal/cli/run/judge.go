@@ -34,7 +34,7 @@ func (j *judgement) judge() {
 	e := j.step.Expect
 	kind := j.response.out.Kind
 	isExpected := kind == e.Kind
-	if e.Exit >= 0 {
+	if e.Exit >= 0 { // the file has an exit code instead of a kind
 		isExpected = kind.ExitCode() == e.Exit
 	}
 	if !isExpected {
@@ -276,7 +276,7 @@ func describeValues(values []json.RawMessage) string {
 // showCommand returns the command that shows the exchange of a step, "" if nothing was sent.
 func (r *fileRun) showCommand(t stepResponse) wire.Hint {
 	switch t.out.Kind {
-	case wire.InvalidArguments, wire.Refused, wire.Usage:
+	case wire.InvalidArguments, wire.Refused, wire.Usage: // the last row is of an earlier request
 		return ""
 	}
 	row := r.factory.Record.LastRow(r.factory.RecordTo, t.method)

@@ -191,7 +191,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	f.NoInput = true // a test never asks the user
 	f.Record.Many = true
-	if !f.PrintsJSON() && f.Output == "" {
+	if !f.PrintsJSON() && f.Output == "" { // otherwise the report is printed at the end
 		r.progress = f.Stdout()
 		r.progressStyle = f.OutStyle
 		if r.options.junit == "-" {

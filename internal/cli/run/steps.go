@@ -368,7 +368,7 @@ func untypedWords(untyped []saved.Untyped) []arguments.Word {
 
 // readResource reads a resource. With values the URI is a template, which is expanded first.
 func (r *fileRun) readResource(ctx context.Context, uri string, values arguments.Given) wire.Outcome {
-	if values.Document == nil {
+	if values.Document == nil { // the step has no values
 		return toolcall.ReadResource(ctx, r.conn, uri)
 	}
 	t, err := mcp.ParseURITemplate(uri)

@@ -298,7 +298,7 @@ func (b *Bundle) Confirm(ctx context.Context, f *cmdutil.Factory, yes bool) wire
 	if m.Hidden == 0 {
 		hidden = english.Plural(m.Exchanges, "exchange") + ", nothing hidden"
 	}
-	renumbered := b.renumbered()
+	renumbered := b.renumbered() // a text, or ""
 	if yes {
 		f.Note(hidden)
 		if renumbered != "" {
@@ -338,7 +338,7 @@ func (b *Bundle) Confirm(ctx context.Context, f *cmdutil.Factory, yes bool) wire
 	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
-	refused.Hint += "; --redact hides more, and a filter picks fewer exchanges"
+	refused.Hint += "; --redact hides more, and a filter picks fewer exchanges" // the user has seen the contents
 	return refused
 }
 

@@ -339,7 +339,7 @@ func (c *checker) reasonFor(f redact.Found) string {
 func writeLeaks(w io.Writer, asJSON bool, name string, leaks []leak) error {
 	if asJSON {
 		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
+		enc.SetEscapeHTML(false) // keeps < and & in names readable
 		return enc.Encode(leaks)
 	}
 	for _, l := range leaks {

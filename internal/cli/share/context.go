@@ -80,7 +80,7 @@ func (s *surroundings) addListPage(p *view.ListPage, r *rows.Row, index int) {
 		return
 	}
 	s.lists = append(s.lists, []*rows.Row{r})
-	if index <= s.lastIndex {
+	if index <= s.lastIndex { // the list began before the last listed row
 		s.earlyLists = len(s.lists)
 	}
 }

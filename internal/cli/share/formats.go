@@ -64,7 +64,7 @@ func writeCommands(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*row
 			script.Space()
 		}
 		exchange, err := row.Exchange()
-		if err == nil && exchange != nil {
+		if err == nil && exchange != nil { // nil: nothing was sent
 			script.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + " (" + row.Channel + ")")
 			err = add(script, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version})
 		}

@@ -86,7 +86,7 @@ func (s *mockScript) learn(row *rows.Row) error {
 	if hasSucceeded && isWord(row.Revision) && !slices.Contains(s.revisions, row.Revision) {
 		s.revisions = append(s.revisions, row.Revision)
 	}
-	if isFromClient && !isOpening && row.Status > 0 {
+	if isFromClient && !isOpening && row.Status > 0 { // over HTTP, and not in the head of the script
 		needsStatus := row.Status != http.StatusOK
 		needsStream := row.Notes.Notifications > 0
 		s.onlyHTTP = s.onlyHTTP || needsStatus || needsStream

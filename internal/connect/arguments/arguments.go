@@ -186,7 +186,8 @@ func checkStdinOnce(document string, words []string) error {
 	for _, text := range append([]string{document}, words...) {
 		_, valueStart := Operator(text)
 		isWord := valueStart > 0 && !isJSONInput(text)
-		if text == "-" || text == "@-" || isWord && text[valueStart:] == "@-" {
+		isWordOfStdin := isWord && text[valueStart:] == "@-"
+		if text == "-" || text == "@-" || isWordOfStdin {
 			uses++
 		}
 	}
@@ -226,8 +227,8 @@ func (r Reading) Otherwise(findings []wire.Finding) string {
 	return ""
 }
 
-// Split returns the hint for words that were probably meant for one item of a list but make
-// several, or "".
+// Split returns the hint for words that were probably meant for one item of a list but make several,
+// as a[].x=1 a[].y=2 does. Returns "" if there are no such words.
 func (g Given) Split() string {
 	firstMembers := map[string]string{} // by the path of the list
 	for _, w := range g.Words {

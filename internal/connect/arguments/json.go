@@ -39,9 +39,9 @@ func NotJSON(raw []byte, source string, bad *jsonraw.SyntaxError) error {
 	switch {
 	case source != FromArgv || isQuoted:
 		hint = "" // the shell did not change it
-	case !strings.Contains("{[", firstByte(string(raw))):
+	case !strings.Contains("{[", firstByte(string(raw))): // it was not meant as JSON
 		hint = `pass one JSON object: '{"a":1}'`
-	case bytes.Contains(raw, []byte("'")):
+	case bytes.Contains(raw, []byte("'")): // as in Python
 		hint = `JSON needs double quotes: '{"a":1}'`
 	default:
 		hint = `quote it for the shell: '{"a":1}'`

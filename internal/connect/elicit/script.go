@@ -84,7 +84,8 @@ func (s *script) addContents(raw []byte, source string) error {
 				wire.Run("help answering"),
 			)
 		}
-		if len(members) == 0 || !allObjects(members) {
+		isByName := len(members) > 0 && allObjects(members)
+		if !isByName {
 			s.contents = append(s.contents, members)
 			continue
 		}
@@ -206,11 +207,12 @@ func (s *script) parseFields(form question.Form) (map[string]json.RawMessage, []
 			text = previous + "," + text // as a user types several choices
 		}
 		texts[name] = text
-		values[name] = nil
+		values[name] = nil // unless the text is valid: a default must not replace what the user typed
 		if text == "" {
 			continue
 		}
-		value, err := field.ParseTyped(text, false) // false: options have no numbers here
+		const optionsByNumber = false // numbers are shown at a terminal only
+		value, err := field.ParseTyped(text, optionsByNumber)
 		if err != nil {
 			addFinding(name, err.Error())
 			continue

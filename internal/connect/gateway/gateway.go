@@ -207,13 +207,13 @@ func (g *Gateway) queue(send func([]byte)) (queued func([]byte), end func()) {
 // withDisconnect returns a context that ends disconnectGrace after the client is gone.
 func withDisconnect(ctx context.Context, c mcpserver.Caller) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	if c.Over != nil {
+	if c.Over != nil { // otherwise ctx alone ends when the client is gone
 		go func() {
 			select {
 			case <-c.Over:
 				grace, stop := context.WithTimeout(ctx, disconnectGrace)
 				defer stop()
-				<-grace.Done()
+				<-grace.Done() // the grace is over, or the request has ended
 				cancel()
 			case <-ctx.Done():
 			}
@@ -233,6 +233,7 @@ func (g *Gateway) Notified(c mcpserver.Caller, m *wire.Message) {
 		p.markReady()
 	case "notifications/roots/list_changed":
 		for _, l := range p.links {
+			// Stateless revisions do not have this notification. No server waits for another.
 			if conn := l.connection(); conn != nil && !client.Stateless(conn.Revision()) {
 				go conn.Notify(p.ctx, client.Call{Method: m.Method, Params: m.Params})
 			}
@@ -281,7 +282,7 @@ func (g *Gateway) discover(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	)
 	b.Raw("capabilities", json.RawMessage(capabilities))
 	b.Text("instructions", g.instructions())
-	b.Number("ttlMs", 0)
+	b.Number("ttlMs", 0) // the servers may change at any time
 	b.Text("cacheScope", "private")
 	b.Raw("_meta", jsonraw.With(nil, bridge.MetaServer, g.identity()))
 	return mcpserver.Replying(wire.ComposeResult(m.ID, b.Bytes()))

@@ -93,7 +93,9 @@ func (l *link) waitConnected(ctx context.Context) (*connect.Conn, wire.Outcome) 
 	return l.conn, l.failed
 }
 
-// dial connects, and closes done.
+// dial connects, and closes done. If the attempt fails, it sets when the next one may start, and
+// shows the failure unless it was shown before. If a client got a list without this server, it tells
+// the client that the lists have changed.
 func (l *link) dial(done chan struct{}) {
 	ctx, stop := context.WithTimeout(l.peer.ctx, dialTimeout)
 	defer stop()
@@ -106,7 +108,7 @@ func (l *link) dial(done chan struct{}) {
 		OnNotification:    l.handleNotification,
 		As:                &connect.Stand{Capabilities: l.peer.capabilities, Asker: l.ask, Renewed: l.reportRenewal},
 	})
-	if out.OK() {
+	if out.OK() { // before a call can use the connection
 		l.setLevel(ctx, c, l.peer.level())
 		l.subscribeToLists(ctx, c)
 	} else {
@@ -208,7 +210,7 @@ func (l *link) subscribeToLists(ctx context.Context, c *connect.Conn) {
 	if sendsAnyway || !hasLists {
 		return
 	}
-	answered := make(chan struct{})
+	answered := make(chan struct{}) // closed when the subscription began, or ended without that
 	closeAnswered := sync.OnceFunc(func() { close(answered) })
 	began := false
 	go func() {
@@ -383,7 +385,7 @@ func toolFailureResponse(c mcpserver.Caller, m *wire.Message, text string) []byt
 // close closes the connection and ends its recording. It waits for a running attempt to connect.
 func (l *link) close() {
 	l.mu.Lock()
-	l.isClosed = true
+	l.isClosed = true // no attempt starts after this
 	attempt := l.dialing
 	l.mu.Unlock()
 	if attempt != nil {

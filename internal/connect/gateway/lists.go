@@ -123,10 +123,10 @@ func (l *link) listEntries(ctx context.Context, k connect.Kind) ([]json.RawMessa
 		return nil, false
 	}
 	if declared, known := conn.Declares(k.Capability); known && !declared {
-		l.storeList(ctx, conn, k, nil)
+		l.storeList(ctx, conn, k, nil) // an empty table, not nil: the list is known
 		return nil, true
 	}
-	list, out := conn.ListUntil(ctx, k.Method, client.WalkOptions{}, nil)
+	list, out := conn.ListUntil(ctx, k.Method, client.WalkOptions{}, nil) // nil: all pages
 	if !out.OK() && !client.IsUnknownMethod(out) {
 		l.noteMissing(out)
 		return nil, false
@@ -225,7 +225,7 @@ func (l *link) buildTemplateTable(items []json.RawMessage) (table []template, sh
 			continue
 		}
 		parsed, _ := mcp.ParseURITemplate(r.URI)
-		table = append(table, template{r.URI, parsed})
+		table = append(table, template{uriTemplate: r.URI, parsed: parsed})
 		shown = append(shown, raw)
 	}
 	return table, shown
@@ -319,7 +319,7 @@ func (p *peer) findServer(
 	isListed func(*tables) bool,
 ) (found, unreachable *link) {
 	prefix, _, _ := strings.Cut(clientName, separator)
-	for _, listAgain := range []bool{false, true} {
+	for _, listAgain := range []bool{false, true} { // first the stored tables of all servers
 		for _, l := range p.links {
 			if !p.gateway.Plain && l.Name != prefix {
 				continue

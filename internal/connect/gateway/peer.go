@@ -64,9 +64,9 @@ func (g *Gateway) open(s *mcpserver.Session) {
 	}
 	old := g.sessions[s]
 	g.sessions[s] = p
-	if old != nil { // the client initialized again
+	if old != nil { // the client initialized again; OnEnd is set already
 		g.closingPeers.Go(old.close)
-	} else if !g.isStdio { // over stdio requests under way may end: see Close
+	} else if !g.isStdio { // over stdio, requests under way may end: Close closes the peer
 		s.OnEnd(func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()

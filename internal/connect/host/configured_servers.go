@@ -98,7 +98,7 @@ func markDisabled(e *Env, all []ConfigFile) {
 		filepath.Join(home, ".claude", "settings.json"),
 	} {
 		if raw, err := readRegular(name); err == nil { // most of these files do not exist
-			doc, _ := decodeConfig(name, raw)
+			doc, _ := decodeConfig(name, raw) // an invalid file disables nothing
 			disabled = append(disabled, target.SwitchedOff(doc, folder)...)
 		}
 	}

@@ -17,16 +17,17 @@ func TuneGC(e *Env, many bool) {
 	if e.Ballast != nil || e.Getenv("GOGC") != "" {
 		return
 	}
-	size := 4 << 20
+	ballastSize := 4 << 20
 	if many {
-		size = 8 << 20
+		ballastSize = 8 << 20
 	}
-	debug.SetGCPercent(400)
+	const usualPercent = 100
+	debug.SetGCPercent(4 * usualPercent)
 	// The first collection frees this garbage, and so runs the cleanup. It is a pointer, because values
 	// without pointers may share an allocation with others.
 	garbage := new(*byte)
-	runtime.AddCleanup(garbage, func(percent int) { debug.SetGCPercent(percent) }, 100)
-	e.Ballast = make([]byte, size)
+	runtime.AddCleanup(garbage, func(percent int) { debug.SetGCPercent(percent) }, usualPercent)
+	e.Ballast = make([]byte, ballastSize)
 }
 
 // KeepHeapSmall undoes TuneGC for commands whose data becomes garbage at once: little is in use, so

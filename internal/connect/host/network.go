@@ -100,7 +100,7 @@ func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) 
 			return nil, usage.New("--resolve: "+err.Error(), "--resolve mcp.example:443:127.0.0.1")
 		}
 	}
-	if u, err := url.Parse(endpoint); err == nil {
+	if u, err := url.Parse(endpoint); err == nil { // an invalid URL fails when it is dialed
 		route.server = network.HostPort(u)
 		if reach.Socket != "" {
 			route.Pins[route.server] = []string{reach.Socket} // a path in place of an address

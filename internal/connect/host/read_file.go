@@ -60,7 +60,7 @@ func (e *Env) InTime(read func() ([]byte, error)) ([]byte, error) {
 	done := make(chan result, 1) // a read that ends too late does not block
 	go func() {
 		raw, err := read()
-		done <- result{raw, err}
+		done <- result{raw: raw, err: err}
 	}()
 	select {
 	case r := <-done:

@@ -202,7 +202,7 @@ func (e *Env) EndRecording(o wire.Outcome, exit int) {
 		return
 	}
 	if o.OK() {
-		o = r.outcome
+		o = r.outcome // of SetOutcome: the command succeeds, but its call may have failed
 	}
 	r.ended = true // r.Recorder stays set: late frames reach a closed recorder
 	if past := e.Record.Past.Load(); past > 0 {
@@ -218,6 +218,7 @@ func (e *Env) EndRecording(o wire.Outcome, exit int) {
 		r.End(end)
 	}
 	_ = r.Close() // OnError has reported failures
+	// Run is 0 if no file was written.
 	if run := r.Run(); r.Ring != nil && run > 0 && run%pruneEvery == 0 {
 		_, _ = r.Ring.Prune(capture.DefaultLimits, e.Now()) // a later run tries again
 	}

@@ -168,7 +168,7 @@ func Unlisted(tool *connect.Definition, o *Request) bool {
 		return false
 	}
 	root := schema.Expected()
-	listed := sync.OnceValue(root.Names) // not needed for most calls
+	listed := sync.OnceValue(root.Names) // computed once, and not for most calls
 	given, _ := jsonraw.Object(o.Arguments)
 	return slices.ContainsFunc(given, func(m jsonraw.Member) bool {
 		_, isDescribed := schema.Member(root, m.Name)

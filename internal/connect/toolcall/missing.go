@@ -30,7 +30,8 @@ func askForMissing(
 	o *Request,
 	out wire.Outcome,
 ) wire.Outcome {
-	if out.Kind != wire.InvalidArguments || len(o.Findings) > 0 || !c.Env.UI.CanAsk() {
+	hasBadWords := len(o.Findings) > 0 // which a form does not mend
+	if out.Kind != wire.InvalidArguments || hasBadWords || !c.Env.UI.CanAsk() {
 		return out
 	}
 	form, ok := missingForm(tool.InputSchema, o.Arguments)

@@ -57,10 +57,10 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 // it, otherwise a new one. remembered reports which one was used.
 func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembered bool, out wire.Outcome) {
 	if raw := c.RememberedEntry(connect.PromptKind, o.Name); raw != nil {
-		// Otherwise the server may have changed the prompt since.
 		if out, unlisted := checkDefinition(c, raw, o); out.OK() && len(unlisted) == 0 {
 			return true, out
 		}
+		// The arguments do not fit, perhaps because the server has changed the prompt since.
 	}
 	raw, out := c.Entry(ctx, connect.PromptKind, o.Name)
 	if out.Kind == wire.InvalidArguments {

@@ -77,7 +77,8 @@ func followTask(ctx context.Context, c *connect.Conn, task client.Task, out wire
 	if o.Task != 0 {
 		return out
 	}
-	out = AwaitTask(ctx, c, task, stored, false) // false: until it has ended
+	const once = false // until the task has ended
+	out = AwaitTask(ctx, c, task, stored, once)
 	if !out.OK() {
 		out = out.WithPart(wire.AfterOperation)
 	}
@@ -88,16 +89,16 @@ func followTask(ctx context.Context, c *connect.Conn, task client.Task, out wire
 // questions were answered, drops a task whose result was received, and adds a hint about a task
 // that continues.
 func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, stored state.Task, once bool) wire.Outcome {
-	ctrlC := "leaves it running"
+	ctrlCEffect := "leaves it running"
 	why, _ := endsWithCommand(c)
 	endsHere := why != ""
 	if endsHere {
-		ctrlC = "cancels it"
+		ctrlCEffect = "cancels it"
 	}
 	lastText := ""
 	show := func(task client.Task) {
 		text := cmp.Or(task.Message, string(task.Status))
-		c.Env.UI.Waiting("task: "+text, ctrlC)
+		c.Env.UI.Waiting("task: "+text, ctrlCEffect)
 		if c.Env.Verbose > 0 && text != lastText {
 			note := fmt.Sprintf("task %s is %s", task.ID, task.Status)
 			if task.Message != "" {
