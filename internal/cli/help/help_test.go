@@ -10,19 +10,23 @@ import (
 	"mcpc/internal/tests/clitest"
 )
 
-// Help is short with -h and whole with --help and with the command help.
+// Help fits a screen with -h, --help and the command help, and is complete with --help-all.
 func TestHelpOfCommands(t *testing.T) {
 	for _, c := range []struct {
 		line      string
 		has, lack []string
 		code      int
 	}{
-		{"--help", []string{"Usage:", "list", "help exit-codes", "--max-time"}, nil, 0},
-		{"-h", []string{"Usage:"}, []string{"--max-time"}, 0},
-		{"help", []string{"--max-time"}, nil, 0},
-		{"help call", []string{"Usage:\n  mcpc call NAME", "Examples:\n", "--args", "--answer-defaults"}, nil, 0},
-		{"call --help", []string{"Usage:\n  mcpc call NAME", "Examples:\n", "--args", "--answer-defaults"}, nil, 0},
+		{"--help", []string{"Usage:", "list", "mcpc help all"}, []string{"--max-time", "codegen"}, 0},
+		{"help all", []string{"codegen", "help exit-codes"}, []string{"Usage:"}, 0},
+		{"help flags", []string{"--max-time"}, []string{"Usage:"}, 0},
+		{"--help-all", []string{"Usage:", "codegen", "--max-time", "help exit-codes"}, nil, 0},
+		{"help call", []string{"Usage:\n  mcpc call NAME", "Examples:\n", "--help-all shows"}, []string{"--answer-defaults"}, 0},
+		{"call --help", []string{"Usage:\n  mcpc call NAME", "Examples:\n"}, []string{"--answer-defaults"}, 0},
 		{"call -h", []string{"Usage:\n  mcpc call NAME", "Examples:\n"}, []string{"--answer-defaults"}, 0},
+		{"call --help-all", []string{"Usage:\n  mcpc call NAME", "Examples:\n", "--args", "--answer-defaults"}, nil, 0},
+		{"call no-such a=1 --help-all --no-such", []string{"Usage:\n  mcpc call NAME"}, nil, 0},
+		{"stats --help", []string{"The same as mcpc log --stats."}, nil, 0},
 		{"fault --help", []string{"Commands:\n", "add", "remove"}, nil, 0},
 		{"help exit-codes", []string{"exit code"}, []string{"Usage:"}, 0},
 		{"help mock-scripts", []string{"capabilities", "sse"}, []string{"Usage:"}, 0},

@@ -138,8 +138,8 @@ func firstScreen(root *cobra.Command) string {
 	}
 	b.WriteString("\n" + howToName + `
 
-Every command takes --json (the result as JSON), --jq EXPR, -v, -vv and -vvv (its
-traffic: lines, bodies, headers and bytes), and --protocol REVISION.
+Every command takes --json (the result as JSON), --jq EXPR, --protocol REVISION,
+and -v, -vv or -vvv (the traffic: lines, bodies, headers and bytes).
 
 mcpc COMMAND --help shows one command. mcpc help all lists all commands and help
 topics, mcpc help flags the flags that every command has.

@@ -43,9 +43,10 @@ HTTP or stdio, in every revision: results, lists and instructions byte for byte,
 and notifications, progress and server requests in the recorded order. A request
 gets the response that was recorded for its method and params. If there is none,
 the response is an error that names the most similar recorded requests, and mcpc
-reports it. At the end mcpc prints which exchanges were used. CAPTURE is the
-number of a run, last, a file or - for stdin, as in mcpc log; a FILTER (mcpc
-help filters) selects exchanges. Handshakes are always kept.
+reports it. CAPTURE is the number of a run, last, a file or - for stdin; a
+FILTER (mcpc help filters) selects exchanges.
+
+Handshakes are always kept. At the end mcpc prints which exchanges were used.
 
 --match strict compares the params as values, and exact compares them byte by
 byte; loose compares only the method and the name, and takes the recorded

@@ -327,30 +327,56 @@ func TestHelpRefersToExistingCommands(t *testing.T) {
 	}
 }
 
-// -h fits a screen and has at most eight flags; --help has the rest.
-func TestShortHelpIsShort(t *testing.T) {
+// --help fits a screen and has at most eight flags if it is not complete; --help-all has the rest.
+func TestHelpFitsAScreen(t *testing.T) {
 	for _, c := range commands.All(t) {
-		if help.IsTopic(c) {
+		if help.IsTopic(c) || !c.HasParent() {
 			continue
 		}
-		short, long := help.HelpText(commands.NewFactory(), c, true), help.HelpText(commands.NewFactory(), c, false)
-		if lines := strings.Count(short, "\n"); lines > 45 {
-			t.Errorf("%s -h has %d lines", c.CommandPath(), lines)
+		screen, complete := help.ScreenText(commands.NewFactory(), c), help.HelpText(commands.NewFactory(), c)
+		if lines := strings.Count(screen, "\n"); lines > help.ScreenLines {
+			t.Errorf("%s --help has %d lines", c.CommandPath(), lines)
 		}
-		_, flags, _ := strings.Cut(short, "Common flags:\n")
-		if shown := len(regexp.MustCompile(`(?m)^  (-., |    )--`).FindAllString(flags, -1)); shown > help.MaxCommon {
-			t.Errorf("%s -h has %d flags", c.CommandPath(), shown)
+		_, flags, _ := strings.Cut(screen, "Common flags:\n")
+		shown := len(regexp.MustCompile(`(?m)^  (-., |    )--`).FindAllString(flags, -1))
+		if screen != complete && (shown > help.MaxCommon || !strings.Contains(screen, " --help-all shows ")) {
+			t.Errorf("%s --help has %d flags:\n%s", c.CommandPath(), shown, screen)
 		}
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && f.Name != "help" && !strings.Contains(long, "--"+f.Name) {
-				t.Errorf("%s --help does not have --%s", c.CommandPath(), f.Name)
+			if !f.Hidden && f.Name != "help" && !strings.Contains(complete, "--"+f.Name) {
+				t.Errorf("%s --help-all does not have --%s", c.CommandPath(), f.Name)
 			}
 		})
+		out := clitest.MCPC(t, nil, append(strings.Fields(c.CommandPath())[1:], "--help-all")...)
+		if out.Code != 0 || out.Stdout != complete {
+			t.Errorf("%s --help-all: exit code %d\n%s%s", c.CommandPath(), out.Code, out.Stdout, out.Stderr)
+		}
 	}
-	for _, args := range [][]string{{}, {"-h"}, {"call", "-h"}} {
-		out := clitest.MCPC(t, nil, args...)
-		if out.Code != 0 || strings.Contains(out.Stdout, "More flags") || !strings.Contains(out.Stdout, "--help") {
-			t.Errorf("mcpc %q is not the short help: exit code %d\n%s", args, out.Code, out.Stdout)
+}
+
+// The first screen has the commands of the common tasks, and help all has the rest.
+func TestFirstScreenIsShort(t *testing.T) {
+	row := regexp.MustCompile(`(?m)^  ([a-z]+)  +\S`)
+	first := clitest.MCPC(t, nil)
+	if shown := row.FindAllString(first.Stdout, -1); len(shown) < 15 || len(shown) > 17 || strings.Count(first.Stdout, "\n") > 60 {
+		t.Errorf("%d commands are shown:\n%s", len(shown), first.Stdout)
+	}
+	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}} {
+		if out := clitest.MCPC(t, nil, args...); out.Code != 0 || out.Stdout != first.Stdout {
+			t.Errorf("mcpc %q: exit code %d\n%s", args, out.Code, out.Stdout)
+		}
+	}
+	commandsOfAll, _, _ := strings.Cut(clitest.MCPC(t, nil, "help", "all").Stdout, "\nTopics:\n")
+	all := map[string]bool{}
+	for _, m := range row.FindAllStringSubmatch(commandsOfAll, -1) {
+		all[m[1]] = true
+	}
+	if len(all) < 30 || len(all) > 38 {
+		t.Errorf("help all has %d commands", len(all))
+	}
+	for _, c := range commands.All(t)[0].Commands() {
+		if isListed := !c.Hidden && !help.IsTopic(c); isListed != all[c.Name()] {
+			t.Errorf("help all has %s: %v", c.Name(), all[c.Name()])
 		}
 	}
 }
@@ -392,7 +418,7 @@ func TestHelpKeepsFlagsTogether(t *testing.T) {
 	word := regexp.MustCompile(`(?m)^  (?:-., |    )--(\S+)|^\S.*:$`)
 	for _, c := range commands.All(t) {
 		shown := ""
-		for _, m := range word.FindAllStringSubmatch(help.HelpText(commands.NewFactory(), c, false), -1) {
+		for _, m := range word.FindAllStringSubmatch(help.HelpText(commands.NewFactory(), c), -1) {
 			name, _, _ := strings.Cut(m[1], "[")
 			shown += " " + name + " "
 		}
