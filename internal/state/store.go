@@ -87,7 +87,7 @@ func (s *Store) read() ([]byte, State, error) {
 
 // damaged returns the error for a state.json that cannot be parsed.
 func (s *Store) damaged(why error) *Error {
-	repair := "state repair"
+	repair := "sessions repair"
 	if s.isDirGiven {
 		repair += " --state " + quoted(s.dir.path)
 	}

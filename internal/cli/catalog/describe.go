@@ -67,6 +67,9 @@ resource the exit code is 1.`,
 			if err := meant.CheckMisplaced(f, "describe", own, argv); err != nil {
 				return err
 			}
+			if len(own) == 1 && own[0] == connect.DemoEndpoint && !f.ServerGiven && argv == nil {
+				return usage.New("describe takes a server after -s", wire.Run("describe -s demo")+" shows the demo server")
+			}
 			if len(own) == 0 && !appInfo {
 				return runInfo(cmd.Context(), f, argv)
 			}

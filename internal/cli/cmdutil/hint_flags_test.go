@@ -93,14 +93,14 @@ func TestHintsHideWhatIsLearntLater(t *testing.T) {
 	f.NameServer(nil)
 	want := "mcpc --state dir-of-somebody --protocol 2025-11-25 " +
 		"--header 'X-Id: number-of-somebody' -s https://somebody.example/mcp info"
-	if got := hinted(f, wire.RunOnServer("describe")); got != want {
+	if got := hinted(f, wire.RunOnServer("info")); got != want {
 		t.Error(got)
 	}
 	f.Secrets.Learn("number-of-somebody")
 	f.Secrets.Learn("dir-of-somebody")
 	f.Secrets.Learn("somebody.example")
 	f.hideSecretsInHints()
-	if got := hinted(f, wire.RunOnServer("describe")); got != `mcpc --protocol 2025-11-25 --header "X-Id: $X_ID" -s "$SERVER" info` {
+	if got := hinted(f, wire.RunOnServer("info")); got != `mcpc --protocol 2025-11-25 --header "X-Id: $X_ID" -s "$SERVER" info` {
 		t.Error(got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -182,11 +183,12 @@ func Read(f *cmdutil.Factory, word string) ([]*proxy.Rule, error) {
 	if first, _, _ := strings.Cut(strings.TrimLeft(word, " \t\n"), " "); first == "when" || first == "do" {
 		return proxy.ParseRules("--fault", word, f.Now())
 	}
-	text, _, err := f.Input("@" + word) // - is standard input
-	if word == "" || errors.Is(err, fs.ErrNotExist) {
+	_, missing := os.Stat(word)
+	if word == "" || word != "-" && errors.Is(missing, fs.ErrNotExist) {
 		return nil, usage.New(fmt.Sprintf("%q is neither a file nor a rule", word),
 			"--fault 'when method:tools/call do delay 2s'")
 	}
+	text, _, err := f.Input("@" + word) // - is standard input
 	if err != nil {
 		return nil, err
 	}

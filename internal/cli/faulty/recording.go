@@ -26,8 +26,7 @@ func ReportRecording(ctx context.Context, f *cmdutil.Factory, word string) error
 			return cmdutil.Exit(out)
 		}
 		if run == "" {
-			f.Note("no recorded run has faults")
-			return nil
+			return usage.New("no recorded run has faults", wire.Run("log")+" lists recorded exchanges")
 		}
 		f.Note("the faults of run " + run)
 		word = run

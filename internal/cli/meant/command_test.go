@@ -46,7 +46,7 @@ func words(t *testing.T, line string) []string {
 // another client.
 func TestUnknownCommands(t *testing.T) {
 	inFolder(t, "server.py", "own*", "steps.mcpc.yaml", "old.jsonl", "old.jsonl.zst", "bug.mcpcz.html", "mcp.json", "app.toml", "text")
-	const shows = "mcpc --help shows the commands"
+	const shows = "mcpc help all lists the commands"
 	for _, c := range []struct{ line, text, hint string }{
 		{
 			"http://h/mcp", "a URL is not a command",
@@ -71,7 +71,7 @@ func TestUnknownCommands(t *testing.T) {
 		{"mcp.example.com", "", "did you mean mcpc -s https://mcp.example.com/mcp list?"},
 		{"app.test", "", shows},
 		{"node server.js", "", "did you mean mcpc list -- node server.js?"},
-		{"npx -y server info", "", "did you mean mcpc describe -- npx -y server?"},
+		{"npx -y server info", "", "did you mean mcpc info -- npx -y server?"},
 		{"npx -y server run", "", "did you mean mcpc list -- npx -y server run?"},
 		{"node x --token=abcdefgh12345678", "", "did you mean mcpc list -- node ...?"},
 		{"server.py --port 1", "", "did you mean mcpc list -- python3 server.py --port 1?"},

@@ -82,7 +82,7 @@ func TestOrdersWithoutACommand(t *testing.T) {
 		{[]string{"list", "--control", none}, 13, "is a command with --control " + none + " running?"},
 		{[]string{"lst"}, 2, "did you mean mcpc fault list?"},
 		{[]string{"report", "a", "b"}, 2, `unexpected argument "b"`},
-		{[]string{"report"}, 2, "nothing is recorded"},
+		{[]string{"report"}, 2, "no recorded run has faults"},
 	} {
 		out := clitest.MCPC(t, nil, append([]string{"fault"}, c.words...)...)
 		if out.Code != c.code || !strings.Contains(out.Stderr, c.stderr) {

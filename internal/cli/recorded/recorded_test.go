@@ -149,12 +149,12 @@ func TestServersOfRecordedRequests(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{"resend 1", 12, "", refused + "mcpc replay --print 1 --to URL\n"},
-		{"resend 2", 12, "", refused + "mcpc replay --print 2 --to demo\n"},
+		{"resend 1", 12, "", refused + "mcpc resend 1 --to URL\n"},
+		{"resend 2", 12, "", refused + "mcpc resend 2 --to demo\n"},
 		{"resend 1 --to URL", 0, "The sum of 1 and 2 is 3.", ""},
 		{"resend 1 --to demo", 0, "The sum of 1 and 2 is 3.", ""},
 		{"resend 2 --allow-exec", 0, "The sum of 1 and 2 is 3.", ""},
-		{"resend 1 --allow-exec", 2, "", "no server command is recorded there\nhint: mcpc replay --print 1 --to TARGET"},
+		{"resend 1 --allow-exec", 2, "", "no server command is recorded there\nhint: mcpc resend 1 --to TARGET"},
 		{"resend 1 --to demo -s demo", 2, "", "the server is given twice: --to and another argument"},
 		{"resend 1 --to demo --allow-exec", 2, "", "the server is given twice"},
 	} {

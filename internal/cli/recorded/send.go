@@ -27,7 +27,8 @@ func OneWordHint(verb string, args []string) wire.Hint {
 	}
 	kinds := []string{"tool", "prompt", "resource", "template", "skill"}
 	if verb == "show" && slices.Contains(kinds, strings.TrimSuffix(args[0], "s")) {
-		return "did you mean " + wire.RunOnServer("describe "+strings.TrimSuffix(args[0], "s")+" "+shellwords.Quote(args[1])) + "?"
+		kind := strings.TrimSuffix(args[0], "s")
+		return "did you mean " + wire.RunOnServer("describe "+kind+" "+shellwords.Quote(args[1])) + "?"
 	}
 	return wire.Run("log") + " lists them"
 }

@@ -102,7 +102,7 @@ Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
 4, 7, 8, 9: the server could not be reached or failed.`,
 		Example: `  mcpc call get-sum a=1 b=2 -s demo --record smoke.jsonl
   mcpc replay smoke.jsonl --to demo
-  mcpc replay last a=5 --print --to demo
+  mcpc replay sums.jsonl#3 a=5 --print --to demo
   mcpc replay smoke.jsonl --to demo --ignore '.content[0].text'
   mcpc replay smoke.jsonl --to demo --learn 2 --write-match demo.mcpc-match.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {

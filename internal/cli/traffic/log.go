@@ -130,8 +130,8 @@ minute for a response that never came.`,
 	return cmd
 }
 
-// wordOfFailure returns the rest of a note if a filter that found nothing has a word for failed exchanges,
-// which is searched for as a text; "" otherwise.
+// wordOfFailure returns the rest of a note for a filter that found nothing because it contains a word such
+// as "failed", which is searched for as a text; "" for other filters.
 func wordOfFailure(filterWords []string) string {
 	for _, word := range filterWords {
 		switch word {

@@ -57,7 +57,7 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		{[]string{"login", "--grant", "d"}, "device :4"},
 		{[]string{"login", "--token-store", ""}, "keyring file :4"},
 		{[]string{"explain", "tool_e"}, "tool_error :4"},
-		{[]string{"servers", ""}, ":4"},
+		{[]string{"servers", ""}, "trust :4"},
 		{[]string{"trust", "x"}, ":4"},
 		{[]string{"export", "last", "--as", "m"}, "mcpc mcpc-yaml markdown mock-script :4"},
 		{[]string{"tap", "install", "cl"}, "claude-desktop claude-code claude-code-local claude-code-user cline :4"},
