@@ -17,30 +17,30 @@ import (
 
 // Revision returns the protocol revision of the conversation, or the requested one if the server
 // refused the handshake.
-func (g Request) Revision() string {
-	if g.Row.Method != "initialize" || g.Row.Revision != "" {
-		return g.Row.Revision
+func (r Request) Revision() string {
+	if r.Row.Method != "initialize" || r.Row.Revision != "" {
+		return r.Row.Revision
 	}
-	params, _ := jsonraw.Object(g.Params())
-	return cmp.Or(g.head().Field("Mcp-Protocol-Version"), params.Text("protocolVersion"))
+	params, _ := jsonraw.Object(r.Params())
+	return cmp.Or(r.head().Field("Mcp-Protocol-Version"), params.Text("protocolVersion"))
 }
 
 // AppendCommandWords appends the words of the mcpc command that sends the request, and returns its
 // last argument. The command is call if that can express the whole request, else raw.
-func (g Request) AppendCommandWords(s *traffic.Script, words []string) ([]string, []byte) {
-	m := wire.ParseMessage(g.Exchange.Request.Raw)
-	params := g.Params()
+func (r Request) AppendCommandWords(s *traffic.Script, words []string) ([]string, []byte) {
+	m := wire.ParseMessage(r.Exchange.Request.Raw)
+	params := r.Params()
 	name, arguments, isSimple := asToolCall(m.Method, params)
-	isOfRaw := g.Row.IsMain && g.HadWord("raw") // the request that the user typed
+	isOfRaw := r.Row.IsMain && r.HadWord("raw") // the request that the user typed
 	if m.Method == "initialize" && !isOfRaw {
 		return append(words, "info"), nil // raw would send initialize twice
 	}
-	if isSimple && !strings.HasPrefix(name, "-") && !g.HadWord("raw") {
+	if isSimple && !strings.HasPrefix(name, "-") && !r.HadWord("raw") {
 		words = append(words, "call")
-		if g.HadWord("--no-validate") || !g.HadWord("call") { // only call has checked the arguments
+		if r.HadWord("--no-validate") || !r.HadWord("call") { // only call has checked the arguments
 			words = append(words, "--no-validate")
 		}
-		if g.HadWord("--yes") || g.HadWord("-y") {
+		if r.HadWord("--yes") || r.HadWord("-y") {
 			words = append(words, "--yes")
 		}
 		return append(words, s.Word(name, "name")), arguments
@@ -55,16 +55,16 @@ func (g Request) AppendCommandWords(s *traffic.Script, words []string) ([]string
 }
 
 // HadWord reports whether the recorded mcpc command line contains a word, before any "--".
-func (g Request) HadWord(word string) bool {
-	return g.Row.By == capture.ByCommand && slices.Contains(g.ownArgv(), word)
+func (r Request) HadWord(word string) bool {
+	return r.Row.By == capture.ByCommand && slices.Contains(r.ownArgv(), word)
 }
 
 // ownArgv returns the recorded command line without the server's command.
-func (g Request) ownArgv() []string { return cmdutil.BeforeDashes(g.Row.Head().Argv) }
+func (r Request) ownArgv() []string { return cmdutil.BeforeDashes(r.Row.Head().Argv) }
 
 // UserFields returns the header fields that the user added.
-func (g Request) UserFields() []wire.Field {
-	head := g.head()
+func (r Request) UserFields() []wire.Field {
+	head := r.head()
 	if head == nil {
 		return nil
 	}
@@ -78,9 +78,9 @@ func (g Request) UserFields() []wire.Field {
 
 // MirrorFields returns the header fields that repeat a part of the message (2026-07-28
 // basic/transports/streamable-http, "Standard headers").
-func MirrorFields(g Request) []wire.Field {
+func MirrorFields(r Request) []wire.Field {
 	var fields []wire.Field
-	if head := g.head(); head != nil {
+	if head := r.head(); head != nil {
 		for _, f := range head.Fields {
 			name := strings.ToLower(f.Name)
 			if name == "mcp-method" || name == "mcp-name" || strings.HasPrefix(name, "mcp-param-") {
@@ -93,30 +93,30 @@ func MirrorFields(g Request) []wire.Field {
 
 // answerFlags returns the flags of the recorded command line that answer server requests, as a flag
 // set and as answers.
-func (g Request) answerFlags() (*pflag.FlagSet, host.Answers) {
+func (r Request) answerFlags() (*pflag.FlagSet, host.Answers) {
 	f := &cmdutil.Factory{}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.ParseErrorsWhitelist.UnknownFlags = true
 	f.AddAnswering(flags)
-	if g.Row.By == capture.ByCommand {
-		_ = flags.Parse(g.ownArgv()) // the recorded command has parsed it before
+	if r.Row.By == capture.ByCommand {
+		_ = flags.Parse(r.ownArgv()) // the recorded command has parsed it before
 	}
 	return flags, f.Answers
 }
 
 // RecordedAnswers returns how the recorded command answered server requests.
-func (g Request) RecordedAnswers() host.Answers {
-	_, flags := g.answerFlags()
+func (r Request) RecordedAnswers() host.Answers {
+	_, flags := r.answerFlags()
 	return flags
 }
 
 // AnswerFlagWords returns the words of the flags that answer server requests.
-func (g Request) AnswerFlagWords(s *traffic.Script) []string {
-	if g.Row.Method == "initialize" {
+func (r Request) AnswerFlagWords(s *traffic.Script) []string {
+	if r.Row.Method == "initialize" {
 		return nil
 	}
-	flags, _ := g.answerFlags()
+	flags, _ := r.answerFlags()
 	var words []string
 	flags.Visit(func(f *pflag.Flag) {
 		for _, text := range cmdutil.FlagValues(f) {

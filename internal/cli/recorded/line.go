@@ -16,36 +16,36 @@ import (
 
 // AddMcpcCommand writes the mcpc command that sends the same request. It returns a ScriptError for an
 // exchange that is no request of a client, and if the recording does not name the server.
-func AddMcpcCommand(s *traffic.Script, g Request) error {
-	if err := g.CheckClientRequest(); err != nil {
+func AddMcpcCommand(s *traffic.Script, r Request) error {
+	if err := r.CheckClientRequest(); err != nil {
 		return err
 	}
-	if g.IsBare() {
+	if r.IsBare() {
 		return &traffic.ScriptError{Text: "it contains no JSON-RPC request"}
 	}
 	words := []string{"mcpc"}
-	if revision := g.Revision(); slices.Contains(client.Revisions(), revision) {
+	if revision := r.Revision(); slices.Contains(client.Revisions(), revision) {
 		words = append(words, "--protocol", revision)
 	}
 	var argv []string
-	address := g.Address()
+	address := r.Address()
 	switch {
 	case IsAddress(address):
 		words = append(words, "-s", s.URL(address))
 	case address != "":
 		words = append(words, "-s", s.Word(address, "server"))
-	case g.ServerArgv() != nil:
-		argv = []string{"--", s.Argv(g.ServerArgv())}
+	case r.ServerArgv() != nil:
+		argv = []string{"--", s.Argv(r.ServerArgv())}
 	default:
 		return &traffic.ScriptError{Text: "the recording does not name the server"}
 	}
-	for _, f := range g.UserFields() {
+	for _, f := range r.UserFields() {
 		if field := s.Field(f); field != "" {
 			words = append(words, "-H", field)
 		}
 	}
-	words, input := g.AppendCommandWords(s, words)
-	words = append(words, g.AnswerFlagWords(s)...)
+	words, input := r.AppendCommandWords(s, words)
+	words = append(words, r.AnswerFlagWords(s)...)
 	s.Run(words, input, argv...)
 	return nil
 }

@@ -29,11 +29,11 @@ type Request struct {
 }
 
 // IsBare reports whether the HTTP request contains no JSON-RPC request.
-func (g Request) IsBare() bool { return g.Exchange.Request.Raw == nil }
+func (r Request) IsBare() bool { return r.Exchange.Request.Raw == nil }
 
 // bareBody returns the body of a bare request.
-func (g Request) bareBody() []byte {
-	for _, f := range g.Exchange.OtherMessages {
+func (r Request) bareBody() []byte {
+	for _, f := range r.Exchange.OtherMessages {
 		if f.Dir == wire.Sent {
 			return f.Raw
 		}
@@ -42,20 +42,20 @@ func (g Request) bareBody() []byte {
 }
 
 // CheckClientRequest returns an error if the row is not a request of the client.
-func (g Request) CheckClientRequest() error {
-	if g.Row.IsSeparate {
+func (r Request) CheckClientRequest() error {
+	if r.Row.IsSeparate {
 		return &traffic.ScriptError{Text: "it has no client request"}
 	}
-	if rows.IsByServer(g.Row) {
+	if rows.IsByServer(r.Row) {
 		return &traffic.ScriptError{Text: "it is a server request, not a client request"}
 	}
 	return nil
 }
 
 // head returns the head of the HTTP request, or nil over stdio.
-func (g Request) head() *wire.HTTPHead {
-	for _, f := range g.Exchange.Heads {
-		if f.Dir == wire.Sent && f.Stream == g.Exchange.Request.Stream && f.HTTP != nil {
+func (r Request) head() *wire.HTTPHead {
+	for _, f := range r.Exchange.Heads {
+		if f.Dir == wire.Sent && f.Stream == r.Exchange.Request.Stream && f.HTTP != nil {
 			return f.HTTP
 		}
 	}
@@ -64,8 +64,8 @@ func (g Request) head() *wire.HTTPHead {
 
 // OnOtherStream reports whether the response belongs on another stream than the request, as in
 // HTTP+SSE: the request itself is only accepted. A resumed stream may have begun with a response.
-func (g Request) OnOtherStream() bool {
-	x := g.Exchange
+func (r Request) OnOtherStream() bool {
+	x := r.Exchange
 	for _, f := range x.Heads {
 		if f.Dir == wire.Received && f.Stream == x.Request.Stream && f.HTTP != nil {
 			return f.HTTP.Status == http.StatusAccepted
@@ -79,28 +79,28 @@ const sessionVariable = "session"
 
 // AddCurl writes the request as a curl command, or over stdio as a pipeline. It opens a session
 // first if the request belongs to one.
-func AddCurl(s *traffic.Script, g Request) error {
-	if err := g.CheckClientRequest(); err != nil {
+func AddCurl(s *traffic.Script, r Request) error {
+	if err := r.CheckClientRequest(); err != nil {
 		return err
 	}
-	head := g.head()
-	if g.Exchange.Request.Stream == 0 {
-		g.addPipeline(s)
+	head := r.head()
+	if r.Exchange.Request.Stream == 0 {
+		r.addPipeline(s)
 		return nil
 	}
 	if head == nil {
 		return &traffic.ScriptError{Text: "its HTTP request headers were not recorded"}
 	}
-	if g.IsBare() {
-		return s.Curl(traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.bareBody()}, "")
+	if r.IsBare() {
+		return s.Curl(traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: r.bareBody()}, "")
 	}
-	if g.OnOtherStream() {
-		return g.addSSEConversation(s, head)
+	if r.OnOtherStream() {
+		return r.addSSEConversation(s, head)
 	}
-	if len(g.Exchange.OtherMessages) > 0 && g.Row.Notes.Rounds > 0 {
+	if len(r.Exchange.OtherMessages) > 0 && r.Row.Notes.Rounds > 0 {
 		s.Comment("this is the first round: the server then requests input")
 	}
-	post := traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.Exchange.Request.Raw}
+	post := traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: r.Exchange.Request.Raw}
 	if head.Field("Mcp-Session-Id") == "" {
 		return s.Curl(post, "") // independent of earlier requests
 	}
@@ -108,7 +108,7 @@ func AddCurl(s *traffic.Script, g Request) error {
 	opening := post
 	initialized := post
 	opening.Fields = host.WithoutFields(head.Fields, "Mcp-Session-Id", "Mcp-Protocol-Version")
-	opening.Body = g.initialize()
+	opening.Body = r.initialize()
 	initialized.Body = wire.ComposeNotification("notifications/initialized", nil)
 	if err := s.CurlSession(opening, sessionVariable); err != nil {
 		return err
@@ -121,8 +121,8 @@ func AddCurl(s *traffic.Script, g Request) error {
 
 // addSSEConversation writes the request for HTTP+SSE: it opens a stream, which names the endpoint
 // and carries the responses.
-func (g Request) addSSEConversation(s *traffic.Script, head *wire.HTTPHead) error {
-	stream, err := g.Capture.StreamBefore(g.Row, g.Exchange.Request)
+func (r Request) addSSEConversation(s *traffic.Script, head *wire.HTTPHead) error {
+	stream, err := r.Capture.StreamBefore(r.Row, r.Exchange.Request)
 	if err != nil {
 		return err
 	}
@@ -145,21 +145,21 @@ func (g Request) addSSEConversation(s *traffic.Script, head *wire.HTTPHead) erro
 		}
 		return nil
 	}
-	if !mcp.IsOpening(g.Row.Method) {
-		err = errors.Join(send(g.initialize(), !printed),
+	if !mcp.IsOpening(r.Row.Method) {
+		err = errors.Join(send(r.initialize(), !printed),
 			send(wire.ComposeNotification("notifications/initialized", nil), !printed))
 	}
-	return errors.Join(err, send(g.Exchange.Request.Raw, printed))
+	return errors.Join(err, send(r.Exchange.Request.Raw, printed))
 }
 
 // opening returns the request that opened the conversation, and its channel. It prefers a handshake
 // that succeeded, and otherwise returns the last one. raw is nil if none was recorded.
-func (g Request) opening() (raw []byte, channel string) {
-	for _, row := range g.Capture.Rows() {
-		if row.Method != "initialize" || row.RunID() != g.Row.RunID() {
+func (r Request) opening() (raw []byte, channel string) {
+	for _, row := range r.Capture.Rows() {
+		if row.Method != "initialize" || row.RunID() != r.Row.RunID() {
 			continue
 		}
-		if x, err := row.Exchange(); err == nil && x != nil && x.Request.Conn == g.Exchange.Request.Conn {
+		if x, err := row.Exchange(); err == nil && x != nil && x.Request.Conn == r.Exchange.Request.Conn {
 			raw = x.Request.Raw
 			channel = row.Channel
 			if channel == exchange.ChannelOK {
@@ -172,68 +172,68 @@ func (g Request) opening() (raw []byte, channel string) {
 
 // initialize returns the request that opened the conversation, or an equivalent one if an earlier
 // run opened it.
-func (g Request) initialize() []byte {
-	if raw, channel := g.opening(); channel == exchange.ChannelOK {
+func (r Request) initialize() []byte {
+	if raw, channel := r.opening(); channel == exchange.ChannelOK {
 		return raw
 	}
-	revision := g.Row.Revision
+	revision := r.Row.Revision
 	if revision == "" { // not recorded: the newest with a handshake
 		newest := slices.IndexFunc(client.Revisions(), func(known string) bool { return !client.Stateless(known) })
 		revision = client.Revisions()[newest]
 	}
 	params := jsonraw.With(nil, "protocolVersion", jsonraw.Quote(revision))
 	params = jsonraw.With(params, "capabilities", json.RawMessage("{}"))
-	clientInfo := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote("mcpc")), "version", jsonraw.Quote(g.Version))
+	clientInfo := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote("mcpc")), "version", jsonraw.Quote(r.Version))
 	return wire.ComposeRequest(json.RawMessage("0"), "initialize", jsonraw.With(params, "clientInfo", clientInfo))
 }
 
 // followsHandshake reports whether a handshake precedes the request on a pipe. A refused handshake
 // is not repeated, and no handshake is invented for a client that did not send one.
-func (g Request) followsHandshake() bool {
-	if client.Stateless(g.Row.Revision) || mcp.IsOpening(g.Row.Method) {
+func (r Request) followsHandshake() bool {
+	if client.Stateless(r.Row.Revision) || mcp.IsOpening(r.Row.Method) {
 		return false
 	}
-	raw, channel := g.opening()
+	raw, channel := r.opening()
 	if raw == nil {
-		return g.Row.By == capture.ByCommand // the command used a session that was opened earlier
+		return r.Row.By == capture.ByCommand // the command used a session that was opened earlier
 	}
 	return channel == exchange.ChannelOK || channel == exchange.ChannelOpen
 }
 
 // addPipeline writes the request as a pipeline into the server's command.
-func (g Request) addPipeline(s *traffic.Script) {
-	messages := [][]byte{g.Exchange.Request.Raw}
-	if g.followsHandshake() {
+func (r Request) addPipeline(s *traffic.Script) {
+	messages := [][]byte{r.Exchange.Request.Raw}
+	if r.followsHandshake() {
 		messages = [][]byte{
-			g.initialize(),
+			r.initialize(),
 			wire.ComposeNotification("notifications/initialized", nil),
-			g.Exchange.Request.Raw,
+			r.Exchange.Request.Raw,
 		}
 	}
 	s.Comment("read it before you run it: the last line starts the recorded command")
-	s.CommandStdio(messages, g.command(s))
+	s.CommandStdio(messages, r.command(s))
 }
 
 // command returns the command of the stdio server as shell words, or a variable if it is unknown.
-func (g Request) command(s *traffic.Script) string {
-	argv := g.ServerArgv()
+func (r Request) command(s *traffic.Script) string {
+	argv := r.ServerArgv()
 	if argv == nil {
-		s.Comment("the recording has no command for " + g.Row.Target + ": set MCPC_COMMAND to it")
+		s.Comment("the recording has no command for " + r.Row.Target + ": set MCPC_COMMAND to it")
 		return `sh -c "$MCPC_COMMAND"`
 	}
 	return s.Argv(argv)
 }
 
 // ServerArgv returns the command of the stdio server, or nil if it is unknown.
-func (g Request) ServerArgv() []string {
-	if g.Row.Target == connect.DemoEndpoint && !g.isForLaterRunFile() {
+func (r Request) ServerArgv() []string {
+	if r.Row.Target == connect.DemoEndpoint && !r.isForLaterRunFile() {
 		return []string{"mcpc", "demo", "--stdio"}
 	}
-	head := g.Row.Head()
+	head := r.Row.Head()
 	if dash := slices.Index(head.Argv, "--"); dash >= 0 && dash+1 < len(head.Argv) {
 		return head.Argv[dash+1:]
 	}
-	if g.isForLaterRunFile() || len(head.Command) == 0 {
+	if r.isForLaterRunFile() || len(head.Command) == 0 {
 		return nil
 	}
 	return head.Command
@@ -241,24 +241,24 @@ func (g Request) ServerArgv() []string {
 
 // isForLaterRunFile reports whether the request was sent for a later file of mcpc run: only the
 // server of the first file is recorded.
-func (g Request) isForLaterRunFile() bool { return g.Exchange.Request.Conn > 0 && g.HadWord("run") }
+func (r Request) isForLaterRunFile() bool { return r.Exchange.Request.Conn > 0 && r.HadWord("run") }
 
 // Address returns the value of -s that names the recorded server, or "" if only a command can.
-func (g Request) Address() string {
-	target := g.Row.Target
+func (r Request) Address() string {
+	target := r.Row.Target
 	if _, link, ok := strings.Cut(target, ", "); ok && IsAddress(link) {
 		target = link // of a session, "name, URL"
 	}
 	// For a proxy, target is not the URL to which the client sent the request: head has that.
-	head := g.head()
-	isOwnAddress := IsAddress(target) && (head == nil || g.Row.By == capture.ByCommand)
-	if !g.isForLaterRunFile() && (target == connect.DemoEndpoint || isOwnAddress) {
+	head := r.head()
+	isOwnAddress := IsAddress(target) && (head == nil || r.Row.By == capture.ByCommand)
+	if !r.isForLaterRunFile() && (target == connect.DemoEndpoint || isOwnAddress) {
 		return target
 	}
 	if head != nil && IsAddress(head.URL) {
 		return head.URL
 	}
-	if g.ServerArgv() == nil && !g.isForLaterRunFile() && !strings.HasPrefix(target, "-") {
+	if r.ServerArgv() == nil && !r.isForLaterRunFile() && !strings.HasPrefix(target, "-") {
 		return target // a session's name
 	}
 	return ""
@@ -271,9 +271,9 @@ func IsAddress(text string) bool {
 }
 
 // Params returns the params of the request without the members that each client sets itself.
-func (g Request) Params() json.RawMessage {
-	m := wire.ParseMessage(g.Exchange.Request.Raw)
-	if jsonraw.First(m.Params, "inputResponses") != nil && !host.IsZero(g.RecordedAnswers()) {
+func (r Request) Params() json.RawMessage {
+	m := wire.ParseMessage(r.Exchange.Request.Raw)
+	if jsonraw.First(m.Params, "inputResponses") != nil && !host.IsZero(r.RecordedAnswers()) {
 		// The flags answer the server requests again.
 		m.Params = jsonraw.Without(jsonraw.Without(m.Params, "inputResponses"), "requestState")
 	}

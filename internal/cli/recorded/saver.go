@@ -91,14 +91,14 @@ func (s *ExportSaver) Omit(why string) {
 // Add appends an exchange as a step, or counts the reason for omitting it. isOneOfSeveral is set if
 // more exchanges are exported: lists that a command fetched to check a call are then omitted, and so
 // is an exchange that cannot be a step. A single exchange that cannot be a step is an error.
-func (s *ExportSaver) Add(g Request, isOneOfSeveral bool) error {
-	if g.IsBare() || rows.IsByServer(g.Row) {
+func (s *ExportSaver) Add(r Request, isOneOfSeveral bool) error {
+	if r.IsBare() || rows.IsByServer(r.Row) {
 		s.Omit("without a client request")
 		return nil
 	}
-	m := wire.ParseMessage(g.Exchange.Request.Raw)
-	step, isFirstPage := stepOf(m.Method, g.Params())
-	isOfRaw := g.Row.IsMain && g.HadWord("raw") // the request that the user typed
+	m := wire.ParseMessage(r.Exchange.Request.Raw)
+	step, isFirstPage := stepOf(m.Method, r.Params())
+	isOfRaw := r.Row.IsMain && r.HadWord("raw") // the request that the user typed
 	if mcp.IsOpening(m.Method) && !isOfRaw {
 		s.Omit("handshake")
 		return nil
@@ -107,25 +107,25 @@ func (s *ExportSaver) Add(g Request, isOneOfSeveral bool) error {
 		s.Omit("further page of a list")
 		return nil
 	}
-	if isOneOfSeveral && step.Verb == saved.List && !g.HadWord("list") && !s.KeepLists {
+	if isOneOfSeveral && step.Verb == saved.List && !r.HadWord("list") && !s.KeepLists {
 		s.Lists++
 		s.Omit("list for another request")
 		return nil
 	}
-	kind, isExpectable := g.ExpectableKind()
+	kind, isExpectable := r.ExpectableKind()
 	if !isExpectable && isOneOfSeveral {
-		s.WithoutOutcome = append(s.WithoutOutcome, "#"+g.Row.Number())
+		s.WithoutOutcome = append(s.WithoutOutcome, "#"+r.Row.Number())
 		return nil
 	}
 	if !isExpectable {
-		return &traffic.ScriptError{Text: "its outcome cannot be expected again: " + g.Row.Channel}
+		return &traffic.ScriptError{Text: "its outcome cannot be expected again: " + r.Row.Channel}
 	}
-	flags := g.RecordedAnswers()
+	flags := r.RecordedAnswers()
 	if isOneOfSeveral && kind == wire.InputRequired && !host.IsZero(flags) {
 		s.Omit("request repeated with input") // the last round becomes the step
 		return nil
 	}
-	if err := s.setServer(g); err != nil {
+	if err := s.setServer(r); err != nil {
 		return err
 	}
 	if err := s.addAnswers(flags); err != nil {
@@ -136,7 +136,7 @@ func (s *ExportSaver) Add(g Request, isOneOfSeveral bool) error {
 		step.Args = saved.Literal(step.Args, s.variable)
 	}
 	step.Expect.Kind = kind
-	step.Loose = g.isUnchecked(step)
+	step.Loose = r.isUnchecked(step)
 	s.File.Steps = append(s.File.Steps, step)
 	return nil
 }
@@ -184,9 +184,9 @@ func (s *ExportSaver) addAnswers(flags host.Answers) error {
 }
 
 // setServer sets the server of the file. All steps share it.
-func (s *ExportSaver) setServer(g Request) error {
-	address := g.Address()
-	argv := g.ServerArgv()
+func (s *ExportSaver) setServer(r Request) error {
+	address := r.Address()
+	argv := r.ServerArgv()
 	where := cmp.Or(address, strings.Join(argv, " "))
 	if where == "" {
 		return &traffic.ScriptError{Text: "the recording does not name the server"}
@@ -204,10 +204,10 @@ func (s *ExportSaver) setServer(g Request) error {
 		s.File.Command = sliceutil.Map(argv,
 			func(word string) string { return saved.LiteralText(word, s.variableIn(traffic.InArgv)) })
 	}
-	if g.HadWord("--protocol") {
-		s.File.Protocol = g.Row.Revision
+	if r.HadWord("--protocol") {
+		s.File.Protocol = r.Row.Revision
 	}
-	for _, f := range g.UserFields() {
+	for _, f := range r.UserFields() {
 		value := saved.LiteralText(f.Value, s.variableIn(f.Name))
 		s.File.Headers = append(s.File.Headers, wire.Field{Name: f.Name, Value: value})
 	}
@@ -217,15 +217,15 @@ func (s *ExportSaver) setServer(g Request) error {
 // isUnchecked reports whether the step must skip the check of arguments to send the same request:
 // it was sent unchecked, or the check would reject it. A successful request of another client is
 // checked.
-func (g Request) isUnchecked(s saved.Step) bool {
-	if g.HadWord("--no-validate") {
+func (r Request) isUnchecked(s saved.Step) bool {
+	if r.HadWord("--no-validate") {
 		return s.Verb == saved.Call || s.Verb == saved.Prompt
 	}
 	hasFailed := s.Expect.Kind == wire.ToolError || s.Expect.Kind == wire.RPCFailed
 	switch s.Verb {
 	case saved.Call:
-		isChecked := g.HadWord("call") // call rejects invalid arguments
-		isOfOtherCommand := g.Row.By == capture.ByCommand && !g.HadWord("run")
+		isChecked := r.HadWord("call") // call rejects invalid arguments
+		isOfOtherCommand := r.Row.By == capture.ByCommand && !r.HadWord("run")
 		return !isChecked && (isOfOtherCommand || hasFailed)
 	case saved.Prompt:
 		return hasFailed
@@ -236,17 +236,17 @@ func (g Request) isUnchecked(s saved.Step) bool {
 // ExpectableKind returns the outcome of the request. It returns false if a step cannot expect that
 // outcome. The channel of the row may be the outcome of a command that judges results; then the
 // response decides.
-func (g Request) ExpectableKind() (kind wire.Kind, ok bool) {
-	kind = wire.Kind(g.Row.Channel)
+func (r Request) ExpectableKind() (kind wire.Kind, ok bool) {
+	kind = wire.Kind(r.Row.Channel)
 	if slices.Contains(ExpectableKinds, kind) {
 		return kind, true
 	}
-	response := wire.ParseMessage(g.Exchange.Response.Raw)
+	response := wire.ParseMessage(r.Exchange.Response.Raw)
 	if response.Error != nil {
 		return wire.RPCFailed, true
 	}
 	if kind == wire.CheckFailed && wire.IsToolError(response.Result) {
 		return wire.ToolError, true
 	}
-	return wire.OK, response.Result != nil || g.Row.Channel == exchange.ChannelOK
+	return wire.OK, response.Result != nil || r.Row.Channel == exchange.ChannelOK
 }

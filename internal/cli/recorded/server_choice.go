@@ -35,7 +35,7 @@ func (a *ServerChoice) RejectTwoServers(f *cmdutil.Factory) error {
 // SelectServer sets the server of the command. A recording may come from anyone, so that its server
 // is never contacted or started without a choice of the user: the outcome is then Refused, with a
 // hint.
-func (a *ServerChoice) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
+func (a *ServerChoice) SelectServer(f *cmdutil.Factory, r Request) wire.Outcome {
 	if a.To != "" {
 		f.Server = a.To
 		f.ServerGiven = true
@@ -45,12 +45,12 @@ func (a *ServerChoice) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome 
 		return wire.Outcome{}
 	}
 	if a.AllowExec {
-		a.Argv = g.ServerArgv()
+		a.Argv = r.ServerArgv()
 		if a.Argv == nil {
 			return usage.Outcome(usage.New("no server command is recorded there",
 				wire.Run(a.Verb+" "+shellwords.Quote(a.Word)+" --to TARGET")))
 		}
-		if g.Row.Target == connect.DemoEndpoint { // it runs inside mcpc, without a process
+		if r.Row.Target == connect.DemoEndpoint { // it runs inside mcpc, without a process
 			f.Server = connect.DemoEndpoint
 			f.ServerGiven = true
 			a.Argv = nil
@@ -58,25 +58,25 @@ func (a *ServerChoice) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome 
 		return RejectHidden("give the whole command: -- COMMAND...", a.Argv...)
 	}
 	return wire.Outcome{
-		Kind: wire.Refused, Phase: "arguments", Hint: a.serverHint(f, g),
+		Kind: wire.Refused, Phase: "arguments", Hint: a.serverHint(f, r),
 		Text: a.Verb + " needs --to, --allow-exec or a command after --",
 	}
 }
 
 // serverHint returns the command line that sends the request to its recorded server again.
-func (a *ServerChoice) serverHint(f *cmdutil.Factory, g Request) wire.Hint {
+func (a *ServerChoice) serverHint(f *cmdutil.Factory, r Request) wire.Hint {
 	command := a.Verb + " " + shellwords.Quote(a.Word)
-	if g.Capture.IsBundled() { // a bundle may come from anyone: do not suggest its server
+	if r.Capture.IsBundled() { // a bundle may come from anyone: do not suggest its server
 		return wire.Run(command + " --to TARGET")
 	}
-	if slices.Contains(f.SessionNames(""), g.Row.Target) {
-		return wire.Run(command + " --to " + shellwords.Quote(g.Row.Target))
+	if slices.Contains(f.SessionNames(""), r.Row.Target) {
+		return wire.Run(command + " --to " + shellwords.Quote(r.Row.Target))
 	}
-	address := g.Address()
+	address := r.Address()
 	if IsAddress(address) || address == connect.DemoEndpoint || isServerName(f, address) {
 		return wire.Run(command + " --to " + shellwords.Quote(address))
 	}
-	if argv := g.ServerArgv(); argv != nil {
+	if argv := r.ServerArgv(); argv != nil {
 		return wire.Run(command+" --allow-exec") + " runs: " + wire.Hint(connect.CommandLine(argv))
 	}
 	if address != "" { // the name of a closed session
