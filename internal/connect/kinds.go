@@ -208,22 +208,23 @@ func (c *Conn) rememberedLength(canAskUser bool, maxAge time.Duration) (int, tim
 // checkListShape checks a response to a list request against its schema, and returns what is wrong.
 // It skips entries that cannot be used: each of them is reported as omitted.
 func checkListShape(revision, method string, m *wire.Message) []wire.Finding {
-	return shape.CheckBut(func(raw []byte) bool {
+	isUnusable := func(entry []byte) bool {
 		var bad *wire.Finding
 		switch method {
 		case ToolKind.Method:
-			_, bad = mcp.ParseTool(raw)
+			_, bad = mcp.ParseTool(entry)
 		case PromptKind.Method:
-			_, bad = mcp.ParsePrompt(raw)
+			_, bad = mcp.ParsePrompt(entry)
 		case ResourceKind.Method:
-			_, bad = mcp.ParseResource(raw)
+			_, bad = mcp.ParseResource(entry)
 		case TemplateKind.Method:
-			_, bad = mcp.ParseTemplate(raw)
+			_, bad = mcp.ParseTemplate(entry)
 		case SkillKind.Method:
-			_, bad = mcp.ParseSkill(raw)
+			_, bad = mcp.ParseSkill(entry)
 		}
 		return bad != nil
-	}, revision, method, m)
+	}
+	return shape.CheckBut(isUnusable, revision, method, m)
 }
 
 // maxNamesInHint is the maximum number of names for a hint to list all of them.

@@ -225,7 +225,8 @@ func (o loadOptions) buildPlans() (plan, warmup bench.Plan, err error) {
 	if o.iKnow {
 		plan.InFlight = maxInFlight
 	}
-	badRate := o.isGiven("rate") && !(o.rate > 0 && o.rate <= 1e6) // NaN is neither
+	const maxRate = 1_000_000
+	badRate := o.isGiven("rate") && !(o.rate > 0 && o.rate <= maxRate) // NaN is neither
 	badUsers := o.isGiven("users") && (o.users <= 0 || o.users > maxInFlight)
 	badRequests := o.isGiven("requests") && o.requests <= 0
 	isUnlimited := plan.Duration == 0 && plan.Requests == 0

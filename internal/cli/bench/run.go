@@ -47,21 +47,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 		o.plan.MaxRate = politeRate
 		o.warmup.MaxRate = politeRate
 	}
-	var document *bench.Document
-	measure := func(samples *bench.Samples) { document = measureAll(ctx, f, o, measurements, samples) }
-	err = nil
-	if o.files.samples == "" {
-		measure(nil)
-	} else {
-		_, writeErr := cmdutil.ReplaceBy(o.files.samples, func(w io.Writer) error {
-			samples := bench.NewSamples(w, f.Now())
-			measure(samples)
-			return samples.Err()
-		})
-		if writeErr != nil {
-			err = f.WriteError("writing "+o.files.samples, usage.Bare(writeErr))
-		}
-	}
+	document, samplesErr := measureWithSamples(ctx, f, o, measurements)
 	f.Progress.Done()
 	judge(document, o, measurements)
 	f.Record.WriteWaiting() // parsing the waiting frames learns their secrets
@@ -72,8 +58,29 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 		interrupted = wire.Outcome{Kind: wire.Signal, Text: "interrupted", IsSummary: true, Reached: wire.Unknown}
 	}
 	printErr := show.print(context.WithoutCancel(ctx), f) // after Ctrl-C too
-	return cmdutil.Join(cmdutil.Exit(interrupted), printErr, show.files().Write(), err,
+	return cmdutil.Join(cmdutil.Exit(interrupted), printErr, show.files().Write(), samplesErr,
 		cmdutil.Exit(resultOutcome(document, measurements)), closeOthers(ctx, measurements))
+}
+
+// measureWithSamples makes the calls and returns the result, as measureAll does. It also writes the
+// file of --samples, if the flag is given, and returns the error of writing.
+func measureWithSamples(
+	ctx context.Context, f *cmdutil.Factory, o *options, measurements []*measurement,
+) (*bench.Document, error) {
+	if o.files.samples == "" {
+		var noSamples *bench.Samples
+		return measureAll(ctx, f, o, measurements, noSamples), nil
+	}
+	var document *bench.Document
+	_, err := cmdutil.ReplaceBy(o.files.samples, func(w io.Writer) error {
+		samples := bench.NewSamples(w, f.Now())
+		document = measureAll(ctx, f, o, measurements, samples)
+		return samples.Err()
+	})
+	if err != nil {
+		err = f.WriteError("writing "+o.files.samples, usage.Bare(err))
+	}
+	return document, err
 }
 
 // openAll connects to the target, and to the second target of --against.

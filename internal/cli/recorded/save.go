@@ -123,17 +123,17 @@ func ownAnswers(c *connect.Conn) host.Answers {
 
 // newFileFor returns an empty file of saved calls for the server of a conversation.
 func newFileFor(c *connect.Conn) saved.File {
-	place := cmp.Or(c.Saved, c.OneOff)
+	session := cmp.Or(c.Saved, c.OneOff)
 	var f saved.File
 	switch {
 	case c.Target.Kind == target.Known:
 		f.Server = c.Target.Name
-	case place.Endpoint == connect.DemoEndpoint:
+	case session.Endpoint == connect.DemoEndpoint:
 		f.Server = "demo"
-	case place.Endpoint != "":
-		f.Server = place.Endpoint
+	case session.Endpoint != "":
+		f.Server = session.Endpoint
 	default:
-		f.Command = place.Command
+		f.Command = session.Command
 	}
 	return f
 }

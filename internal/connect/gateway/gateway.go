@@ -150,11 +150,11 @@ func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	case "initialize":
 		return g.initialize(c, m)
 	case "server/discover":
-		if c.Stateless {
+		if c.Stateless { // other revisions do not have it: respond refuses it
 			return g.discover(c, m)
 		}
 	case "ping":
-		if !c.Stateless {
+		if !c.Stateless { // stateless revisions do not have it
 			return mcpserver.Replying(wire.ComposeResult(m.ID, json.RawMessage("{}")))
 		}
 	}

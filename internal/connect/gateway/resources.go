@@ -239,7 +239,7 @@ func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, 
 			l.unwatch(uri)
 		}
 	}()
-	return p.gateway.hub.Listen(ctx, c, m, send, declaresCapability, func() {
+	watchAll := func() {
 		for _, raw := range uris {
 			uri := jsonraw.TextOrRaw(raw)
 			l, _ := p.findResource(ctx, uri)
@@ -252,5 +252,7 @@ func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, 
 			}
 			watched[uri] = l
 		}
-	})
+	}
+	// Listen calls watchAll once the client's subscription is open, so that no change is lost.
+	return p.gateway.hub.Listen(ctx, c, m, send, declaresCapability, watchAll)
 }

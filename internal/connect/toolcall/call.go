@@ -152,7 +152,8 @@ func Unchecked(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outco
 	} else if len(o.Given.Words) > 0 {
 		schema = tool.Input.Types(tool.InputSchema)
 	}
-	o.Reading = o.Given.Read(schema, true) // true: lenient
+	const lenient = true
+	o.Reading = o.Given.Read(schema, lenient)
 	return invalidArguments(c, o, o.Findings, hint)
 }
 
@@ -188,16 +189,17 @@ func needsDefinition(c *connect.Conn) bool {
 // or an unknown dialect is the server's fault: it stops the call only with --strict. A schema that
 // cannot be evaluated safely always stops it.
 func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outcome {
+	const lenient = true // sends a word that does not fit as a string, instead of reporting it
 	refuse := func(text string, hint wire.Hint) wire.Outcome { return c.RefusedCall(o.Name, text, hint) }
 	schema, warnings, err := tool.Input.Of(tool.InputSchema)
-	o.Reading = o.Given.Read(tool.Input.Types(tool.InputSchema), false) // false: reports what does not fit
+	o.Reading = o.Given.Read(tool.Input.Types(tool.InputSchema), !lenient)
 	findings := o.Findings
 	if err == nil && len(findings) == 0 {
 		findings, err = schema.Check(o.Arguments)
 	} else if err == nil {
 		// The words that do not fit are reported. A lenient reading has them too, so that the check
 		// also finds what is wrong with the others.
-		others, _ := schema.Check(o.Given.Read(schema, true).Arguments)
+		others, _ := schema.Check(o.Given.Read(schema, lenient).Arguments)
 		findings = slices.Concat(findings, arguments.Unreported(others, findings))
 	}
 	canAddDefaults := err == nil && len(o.Findings) == 0 && len(findings) > 0
@@ -205,7 +207,9 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 		findings, err = schema.Check(o.Arguments)
 	}
 	if failed, ok := errors.AsType[*validate.Error](err); ok {
-		if failed.IsOfPart() && failed.Reason != validate.ExternalRef && !c.Env.Strict {
+		// A schema with an external reference may be right: only the user can decide to skip the check.
+		isServersFault := failed.IsOfPart() && failed.Reason != validate.ExternalRef
+		if isServersFault && !c.Env.Strict {
 			warnFresh(c, tool, "the inputSchema of "+o.Name+" cannot be used, so the arguments were not validated: "+
 				failed.Text)
 			return invalidArguments(c, o, findings, wire.Hint(o.Otherwise(findings)))
