@@ -91,7 +91,7 @@ func (f *filler) checkURL(raw string) {
 		}
 	}
 	for _, in := range f.references {
-		raw = strings.ReplaceAll(raw, reference(in.ID), "x")
+		raw = strings.ReplaceAll(raw, reference(in.ID), "x") // for any value
 	}
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -187,15 +187,15 @@ func appendUnescapedString(text, raw []byte) (_ []byte, size int) {
 		return append(text, c), 2
 	}
 	switch {
-	case raw[1] == 'x' && len(raw) >= 4:
+	case raw[1] == 'x' && len(raw) >= 4: // \x41
 		if c, ok := jsonraw.HexByte(raw[2:]); ok {
 			return append(text, c), 4
 		}
-	case raw[1] == 'u' && len(raw) > 2 && raw[2] == '{':
+	case raw[1] == 'u' && len(raw) > 2 && raw[2] == '{': // \u{41}
 		return appendCodePoint(text, raw)
-	case '0' <= raw[1] && raw[1] <= '3' && len(raw) >= 4 && isOctal(raw[2]) && isOctal(raw[3]):
+	case '0' <= raw[1] && raw[1] <= '3' && len(raw) >= 4 && isOctal(raw[2]) && isOctal(raw[3]): // \101
 		return append(text, (raw[1]-'0')<<6|(raw[2]-'0')<<3|(raw[3]-'0')), 4
-	case raw[1] == 'u':
+	case raw[1] == 'u': // \u0041
 		if r, size := jsonraw.EscapedCharacter(raw); size > 0 {
 			return utf8.AppendRune(text, r), size
 		}

@@ -195,8 +195,8 @@ var environmentReference = sync.OnceValue(func() *regexp.Regexp {
 	)
 })
 
-// wordBefore returns the last word of text, without the quotes and the space after it. The word has
-// at most 65 bytes.
+// wordBefore returns the last word of text, without the quotes and the space after it. It returns
+// at most 65 bytes of a word, which is enough to see that it is too long for a name.
 func wordBefore(text []byte) []byte {
 	to := len(text)
 	for to > 0 && classes[text[to-1]]&space != 0 {
@@ -251,7 +251,7 @@ func secretValues(raw []byte, offset int) (values []span, end int) {
 		v.from += schemeLength(raw[v.from:v.to])
 		return asList(v), v.to
 	}
-	quote := quoteBefore(raw[:offset-1])
+	quote := quoteBefore(raw[:offset-1]) // of the name, for the replacement of a number
 	if raw[value] != '[' && raw[value] != '{' {
 		isAssigned := raw[offset-1] == '=' && value == offset
 		return unquotedAt(raw, value, isAssigned, quote), offset

@@ -143,11 +143,12 @@ func (s *Secrets) windowAt(raw []byte, from int) (to, end int, isSeparated bool)
 		return len(raw), len(raw), true
 	}
 	to = from + window
-	end = from + window + window/16
+	end = from + window + window/16 // without known values: room for a token or a name at the end
 	if s != nil {
 		end = min(len(raw), to+s.values.overlap())
 	}
-	for offset := to; offset > max(from, to-1024); offset-- {
+	const searchedBack = 1024 // bytes before to, for a separator
+	for offset := to; offset > max(from, to-searchedBack); offset-- {
 		switch raw[offset] {
 		case ' ':
 			isSeparated = isNameByte(raw[offset+1]) // else it may stand between a name and its colon

@@ -53,7 +53,7 @@ func isPlainWindow(s *Secrets, raw []byte, isContinued bool) bool {
 		}
 		offset = i + 1
 	}
-	if bytes.IndexByte(raw, 0) >= 0 {
+	if bytes.IndexByte(raw, 0) >= 0 { // perhaps UTF-16
 		return false
 	}
 	if bytes.IndexByte(raw, '&') >= 0 && len(hideForm(raw, false).replaced) > 0 {

@@ -29,7 +29,7 @@ func plainKey(text string) string {
 		for i < len(text) && text[i] == '\\' {
 			i++
 		}
-		if i == len(text) {
+		if i == len(text) { // the backslashes belong to the quote after the key
 			return b.String()
 		}
 		isEscaped := i > from

@@ -65,7 +65,7 @@ func hide(secret string) string {
 
 // RedactCommand returns the words of a command without their secrets: the word after a flag with a
 // secret name, the text after its "=", the user information and parameters of a URL, and the values
-// of secret names in a text.
+// of secret names in a text. It knows no values, so that it searches only for names and forms.
 func RedactCommand(argv []string) []string {
 	out := make([]string, len(argv))
 	for i, word := range argv {
@@ -333,8 +333,8 @@ func Blank(raw []byte) []byte {
 	return replaceRanges(raw, HiddenPartsIn(string(raw)), func(string) string { return "••••" })
 }
 
-// replaceRanges returns raw with each of the places replaced by the result of replacement. It returns raw itself
-// if there are no places.
+// replaceRanges returns raw with each of the places replaced by the result of replacement. It
+// returns raw itself if there are no places.
 func replaceRanges(raw []byte, places [][]int, replacement func(mark string) string) []byte {
 	if len(places) == 0 {
 		return raw

@@ -83,7 +83,8 @@ func (s *Secrets) Holds(raw []byte) bool {
 	if searchesNothing {
 		return false
 	}
-	found, _ := s.findSightings(raw, false)
+	const learn = false
+	found, _ := s.findSightings(raw, learn)
 	return len(found) > 0
 }
 

@@ -56,7 +56,7 @@ func (f tokenForm) mayBeGlued(raw []byte, offset int, body []byte) bool {
 		return false
 	}
 	if f.alphabet != nil {
-		return true // fits has checked its characters
+		return true // matches has checked its characters
 	}
 	k := countCharacters(body)
 	switch f.prefix {

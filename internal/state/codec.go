@@ -37,7 +37,8 @@ func decode(raw []byte) (State, error) {
 	err := json.Unmarshal(raw, &doc)
 	// In a newer file a member may have another type. The readable rest is used, and the file is not written.
 	var typeErr *json.UnmarshalTypeError
-	if err != nil && (doc.Version <= formatVersion || !errors.As(err, &typeErr)) {
+	isOtherType := doc.Version > formatVersion && errors.As(err, &typeErr)
+	if err != nil && !isOtherType {
 		return State{}, describe(raw, err)
 	}
 	if doc.Version < 1 {

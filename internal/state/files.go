@@ -123,7 +123,8 @@ func openError(path string, err error, reason Reason) error {
 	return &Error{Reason: reason, Path: path, Err: err}
 }
 
-// readFile reads a file of at most limit bytes.
+// readFile reads a file of at most limit bytes. The file does not grow meanwhile, because writers
+// replace it.
 func readFile(path string, limit int64) ([]byte, error) {
 	f, err := openFile(path, os.O_RDONLY, Unreadable)
 	if err != nil {

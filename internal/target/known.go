@@ -111,7 +111,7 @@ func (s Server) Fingerprint() string {
 }
 
 // loadsCode reports whether a variable makes an interpreter or the linker run other code than the
-// command names.
+// command names, by itself or by settings in the folder that it names (HOME).
 func loadsCode(name string) bool {
 	name = strings.ToUpper(name)
 	for _, prefix := range []string{

@@ -87,7 +87,7 @@ func cleanName(s string) string {
 		}
 	}
 	s = b.String()
-	return strings.Trim(s[:min(len(s), maxName/2)], "-_")
+	return strings.Trim(s[:min(len(s), maxName/2)], "-_") // a number may be added
 }
 
 // commonLabels, at the start of a host name, and commonWords, in a path, do not tell one server from

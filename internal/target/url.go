@@ -241,6 +241,7 @@ func isAddressLabel(label string) bool {
 }
 
 // parseTail checks path, query and fragment, and percent-encodes other characters than ASCII.
+// Servers read a query by their own rules, so that a % in it may stand alone.
 func parseTail(tail string) (string, *Error) {
 	if strings.HasPrefix(tail, "\\") {
 		return "", urlError("path", "the URL has a backslash", "write / instead")

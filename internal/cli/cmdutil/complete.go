@@ -209,7 +209,7 @@ func expectedAt(schema *validate.Schema, text string) (validate.Expected, bool) 
 // "[]=" or ".".
 func operatorFor(property validate.Expected) string {
 	types := property.Types()
-	if len(types) != 1 {
+	if len(types) != 1 { // unknown, or one of several: "=" suits them all
 		return "="
 	}
 	if types[0] == "array" {

@@ -59,7 +59,7 @@ func (t limitTime) Set(text string) error {
 	if err := t.Seconds.Set(text); err != nil {
 		return err
 	}
-	delete(t.flags.unitless, t.name)
+	delete(t.flags.unitless, t.name) // of an earlier value of the flag
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n > maxUnitless {
 		if t.flags.unitless == nil {
 			t.flags.unitless = map[string]string{}
@@ -215,7 +215,9 @@ func SetFlagsFromEnvironment(cmd *cobra.Command, getenv func(string) string) err
 		name := host.EnvName(f.Name)
 		value := getenv(name)
 		// Package target reads MCPC_SERVER itself: it treats the variable unlike the flag.
-		if f.Changed || value == "" || f.Name == "help" || f.Name == "help-all" || f.Name == "server" {
+		isServer := f.Name == "server"
+		asksForHelp := f.Name == "help" || f.Name == "help-all" // only where it is typed
+		if f.Changed || value == "" || isServer || asksForHelp {
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {

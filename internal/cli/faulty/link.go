@@ -52,7 +52,7 @@ func (s *Faults) ServeBehind(
 	end := s.serveProxy(ctx, &proxy.Proxy{
 		Routes:  []proxy.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
 		Address: listener.Addr().String(), Watcher: NewWatcher(s.factory, name, capture.ByProxy, s),
-		Desk: s.Desk, KeepHost: true,
+		Desk: s.Desk, KeepHost: true, // the server checks the Host that the client sent
 	}, listener)
 	err = serve(inner)
 	end()

@@ -101,7 +101,8 @@ type prover struct {
 	access string
 }
 
-// RoundTrip sends a request with a proof, and once more if the server requires its nonce.
+// RoundTrip sends a request with a proof, and once more if the server requires its nonce, which
+// send has kept.
 func (p prover) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := p.send(req)
 	if err != nil || !p.wantsNonce(resp) {

@@ -57,11 +57,11 @@ func (flow *Flow) checkLoginPage(ctx context.Context, where string) error {
 	answered := where + " returned " + statusText(status)
 	switch status {
 	case http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed, http.StatusUnauthorized:
-		return flow.check("a server without metadata has the default endpoints (2025-03-26 basic/authorization)", false,
-			&Error{
-				Rule: NoServer, Hint: operatorToken + "; --issuer URL names an authorization server",
-				Text: "the server names no authorization server and is not one itself: " + answered,
-			})
+		rule := "a server without metadata has the default endpoints (2025-03-26 basic/authorization)"
+		return flow.check(rule, notMet, &Error{
+			Rule: NoServer, Hint: operatorToken + "; --issuer URL names an authorization server",
+			Text: "the server names no authorization server and is not one itself: " + answered,
+		})
 	}
 	flow.report(Step{Text: answered})
 	return nil

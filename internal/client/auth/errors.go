@@ -57,7 +57,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Kind returns the kind of outcome for a command.
 func (e *Error) Kind() wire.Kind {
-	if _, late := errors.AsType[usage.Late](e.Err); late {
+	if _, late := errors.AsType[usage.Late](e.Err); late { // a timeout, whatever the rule
 		return wire.Timeout
 	}
 	switch e.Rule {

@@ -59,6 +59,9 @@ func (flow *Flow) now() time.Time {
 	return flow.Now()
 }
 
+// notMet tells [Flow.check] that a rule is broken.
+const notMet = false
+
 // check reports a checked rule. It returns nil if ok is set, else broken, which says how the rule is
 // broken.
 func (flow *Flow) check(rule string, ok bool, broken *Error) error {
@@ -74,7 +77,7 @@ func (flow *Flow) check(rule string, ok bool, broken *Error) error {
 // strict, else nil.
 func (flow *Flow) tolerate(rule string, broken *Error) error {
 	if flow.Strict {
-		return flow.check(rule, false, broken)
+		return flow.check(rule, notMet, broken)
 	}
 	flow.report(Step{Rule: rule, Broken: true, Tolerated: true, Text: broken.Text})
 	return nil

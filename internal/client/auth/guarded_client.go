@@ -118,7 +118,7 @@ func NearnessOf(ctx context.Context, endpoint string) Nearness {
 	if err != nil || len(ips) == 0 {
 		return Public
 	}
-	farthest := Special
+	farthest := Special // no address is nearer
 	for _, ip := range ips {
 		farthest = min(farthest, nearness(ip))
 	}

@@ -92,7 +92,7 @@ func (l *login) chooseClient(ctx context.Context, s *Server, redirect string) (C
 			text = "the grant " + string(l.req.Grant) + " needs a registered client"
 		}
 		rule := `a client can be registered (specification, page authorization, "Client Registration Approaches")`
-		return Client{}, l.flow.check(rule, false, &Error{
+		return Client{}, l.flow.check(rule, notMet, &Error{
 			Rule: NoRegistration, Text: text,
 			Hint: "register a client at the authorization server, then use --client-id ID " +
 				"(and --client-secret-file FILE), or --client-metadata-url URL",
@@ -151,7 +151,7 @@ func (l *login) checkClientIssuer(id, issuer string) error {
 		return nil
 	}
 	rule := `a client belongs to one issuer (specification, page authorization, "Client Registration")`
-	return l.flow.check(rule, false, &Error{
+	return l.flow.check(rule, notMet, &Error{
 		Rule: IssuerMismatch,
 		Text: fmt.Sprintf("the server names another authorization server, %s, but the client %s belongs to %s",
 			issuer, id, l.known.Clients[earlier].Issuer),
@@ -193,8 +193,8 @@ func (l *login) registrationRequest(s *Server, redirect string) []byte {
 var errInvalidRedirect = errors.New("invalid_redirect_uri")
 
 // register registers a client with a redirect URI, or without a redirect URI if redirect is "", and
-// returns it. It does not store the client. The error wraps errInvalidRedirect if the server
-// rejected the redirect URI.
+// returns it with its secret encrypted. It does not store the client. The error wraps
+// errInvalidRedirect if the server rejected the redirect URI.
 func (l *login) register(ctx context.Context, s *Server, redirect string) (Client, error) {
 	fields := http.Header{"Content-Type": {"application/json"}}
 	if l.req.RegistrationToken != "" {
@@ -230,7 +230,7 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 	if answer.Expires > 0 {
 		c.SecretExpires = time.Unix(int64(answer.Expires), 0).UTC()
 	}
-	return c, err
+	return c, err // of Seal
 }
 
 // A registrationResponse is the response to a registration (RFC 7591, section 3.2).

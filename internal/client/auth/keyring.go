@@ -91,16 +91,17 @@ func keyringError(err error) error {
 	}
 }
 
-// cipher returns the cipher with the keyring's key, which it keeps. If the keyring has no key, it creates
-// one if create is set, else it returns an error.
+// cipher returns the cipher with the keyring's key, which it keeps. If the keyring has no key, it
+// creates one if create is set, else it returns an error.
 func (k *Keyring) cipher(create bool) (cipher.AEAD, error) {
+	const keySize = 32 // for AES-256
 	if k.key == nil {
 		if !k.isReachable() {
 			return nil, keyringError(nil)
 		}
 		text, err := query(func() (string, error) { return keyring.Get(keyringService, keyringUser) })
 		if create && errors.Is(err, keyring.ErrNotFound) {
-			key := make([]byte, 32)
+			key := make([]byte, keySize)
 			_, _ = rand.Read(key) // it never fails
 			text = base64.StdEncoding.EncodeToString(key)
 			_, err = query(func() (string, error) { return "", keyring.Set(keyringService, keyringUser, text) })
@@ -109,7 +110,7 @@ func (k *Keyring) cipher(create bool) (cipher.AEAD, error) {
 			return nil, keyringError(err)
 		}
 		k.key, err = base64.StdEncoding.DecodeString(text)
-		if err != nil || len(k.key) != 32 {
+		if err != nil || len(k.key) != keySize {
 			k.key = nil
 			return nil, keyringError(err)
 		}

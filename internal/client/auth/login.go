@@ -301,7 +301,8 @@ func (l *login) requestToken(ctx context.Context, p clientAt, form url.Values) e
 	return l.storeToken(ctx, p.client, t)
 }
 
-// secretOf returns the secret of a client. It stores a secret that the user provides in the client.
+// secretOf returns the secret of a client. It also keeps secrets that the user provides now, for the
+// client and its identity provider, in c, encrypted.
 func (l *login) secretOf(c *Client) (secret string, err error) {
 	if l.req.IDPSecret != "" && c.IDP != nil {
 		l.flow.addSecrets(l.req.IDPSecret)
@@ -393,8 +394,8 @@ func (l *login) listen() (*callback, error) {
 }
 
 // authorize requests a code (authorization, "Authorization Request"): it sends the user to the
-// authorization server's page, waits for the response at back and checks it. It returns the code and the
-// request.
+// authorization server's page, waits for the response at back and checks it. It returns the code
+// and the request.
 func (l *login) authorize(ctx context.Context, c Client, back *callback) (string, *authorization, error) {
 	s := l.found.Server
 	a := &authorization{
@@ -409,7 +410,7 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 		Endpoint:    oauth2.Endpoint{AuthURL: s.Authorization},
 	}
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(a.verifier)}
-	for name, values := range l.token.withResource(url.Values{}) {
+	for name, values := range l.token.withResource(url.Values{}) { // only resource, or nothing
 		options = append(options, oauth2.SetAuthURLParam(name, values[0]))
 	}
 	if slices.Contains(l.scopes, "offline_access") {

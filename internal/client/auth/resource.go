@@ -21,8 +21,8 @@ type Resource struct {
 	Scopes               stringList `json:"scopes_supported"`
 }
 
-// Canonical returns an endpoint as a resource identifier: without a fragment, and with scheme and
-// host in lower case (basic/authorization, "Canonical Server URI").
+// Canonical returns an endpoint as a resource identifier: without user information and fragment,
+// and with scheme and host in lower case (basic/authorization, "Canonical Server URI").
 func Canonical(endpoint string) (*url.URL, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" {
@@ -58,7 +58,7 @@ func (flow *Flow) findResource(ctx context.Context, endpoint *url.URL, c Challen
 	var refused []string
 	for _, where := range union(places, wellKnown) {
 		raw, status, err := flow.fetchDocument(ctx, where, nil)
-		if err != nil {
+		if err != nil { // metadata of another place must not count because this one fails for a moment
 			return nil, err
 		}
 		if status != http.StatusOK {
@@ -164,7 +164,7 @@ func (r *Resource) checkServerURLs(flow *Flow) error {
 				name = "nothing"
 			}
 			text := "the resource metadata names an authorization server without https: " + name
-			return flow.check(rule, false, blockedError(text))
+			return flow.check(rule, notMet, blockedError(text))
 		}
 	}
 	return nil

@@ -58,9 +58,9 @@ func (flow *Flow) requestToken(
 	return t, checkToken(flow, t, key)
 }
 
-// requestAnyToken requests a token of any type. If key is not nil, the request proves possession of it.
-// It returns an error if the response has no access token, or a token with characters that a header
-// field cannot contain.
+// requestAnyToken requests a token of any type. If key is not nil, the request proves possession of
+// it. It returns an error if the response has no access token, or a token with characters that a
+// header field cannot contain.
 func (flow *Flow) requestAnyToken(
 	ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey,
 ) (*tokenResponse, error) {
@@ -90,23 +90,23 @@ func (flow *Flow) post(
 	ctx context.Context, web *http.Client, where string, p *clientAt, form url.Values,
 ) (*tokenResponse, error) {
 	isRejected := func(err error) bool { return errors.Is(err, errInvalidClient) || errors.Is(err, errInvalidRequest) }
-	a, err := flow.postOnce(ctx, web, where, *p, form)
-	if !isRejected(err) || !p.canSendSecretInBody() {
-		return a, err
+	first, firstErr := flow.postOnce(ctx, web, where, *p, form)
+	if !isRejected(firstErr) || !p.canSendSecretInBody() {
+		return first, firstErr
 	}
 	flow.report(Step{Text: "the client's secret in the header was not accepted: sending it in the body"})
 	other := *p
 	other.client.Method = secretInBody
 	second, secondErr := flow.postOnce(ctx, web, where, other, form)
-	if isRejected(secondErr) {
-		return a, err
+	if isRejected(secondErr) { // return the error of the usual method
+		return first, firstErr
 	}
 	*p = other
 	return second, secondErr
 }
 
-// postOnce sends a form to an endpoint and reads the response. It returns an error, with a hint, if the
-// server rejected the request.
+// postOnce sends a form to an endpoint and reads the response. It returns an error, with a hint, if
+// the server rejected the request.
 func (flow *Flow) postOnce(
 	ctx context.Context, web *http.Client, where string, p clientAt, form url.Values,
 ) (*tokenResponse, error) {
@@ -114,18 +114,18 @@ func (flow *Flow) postOnce(
 	if err != nil {
 		return nil, err
 	}
-	a, err := readTokenResponse(where, raw, status)
-	flow.addSecrets(a.Access, a.Refresh, a.DeviceCode)
+	response, err := readTokenResponse(where, raw, status)
+	flow.addSecrets(response.Access, response.Refresh, response.DeviceCode)
 	if failed, ok := errors.AsType[*Error](err); ok {
-		failed.Hint = hintFor(a.Error, a.Description, form.Has("resource"))
-		if a.Error == "invalid_client" && authMethod(p.client, p.secret, p.server.Methods) == "private_key_jwt" {
+		failed.Hint = hintFor(response.Error, response.Description, form.Has("resource"))
+		if response.Error == "invalid_client" && authMethod(p.client, p.secret, p.server.Methods) == "private_key_jwt" {
 			failed.Hint = "check --private-key and --key-id; some servers want their token endpoint's URL as --audience"
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return a, nil
+	return response, nil
 }
 
 // canSendSecretInBody reports whether mcpc chose to send the client's secret in the header and the

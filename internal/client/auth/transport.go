@@ -116,7 +116,7 @@ func (g *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return resp, err
 	}
-	t, c := g.tokenFor(req.Context(), req.URL)
+	t, c := g.tokenFor(req.Context(), req.URL) // both empty if the URL has another origin
 	for isRetry := false; ; isRetry = true {
 		resp, err := g.send(req, c, isRetry)
 		if err != nil {
