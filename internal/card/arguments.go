@@ -120,7 +120,8 @@ func (f *filler) checkRuntime(program string, words []string) []string {
 			value = words[i]
 			shown += " " + value
 		}
-		if use.access != "" && value != "none" && value != "false" {
+		isOff := value == "none" || value == "false" // such as --network none
+		if use.access != "" && !isOff {
 			warnings = append(warnings, fmt.Sprintf("%s gives the server access to %s", shown, use.access))
 		}
 	}

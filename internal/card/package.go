@@ -50,13 +50,13 @@ func (f *filler) packagePlan(c Choice) Plan {
 	m := c.members
 	kind := textMember(m, "registryType")
 	if kind == "" {
-		kind = textMember(m, "registryName")
+		kind = textMember(m, "registryName") // the member in older documents
 	}
 	runner, known := packageKinds[kind]
 	identifier := m.Text("identifier")
 	version := m.Text("version")
 	if identifier == "" {
-		identifier = m.Text("name")
+		identifier = m.Text("name") // in older documents, too
 	}
 	p := Plan{Kind: "stdio", Instructions: installInstructions(m)}
 	switch {
@@ -85,12 +85,13 @@ func (f *filler) packagePlan(c Choice) Plan {
 	if base := textMember(m, "registryBaseUrl"); base != "" && kind != "oci" {
 		p.Warnings = append(p.Warnings, "the package is of "+base+"; "+runner.program+" gets it from its own registry")
 	}
+	pinned := identifier + "@" + version
 	if kind == "oci" {
-		identifier = f.imageReference(identifier, version, textMember(m, "registryBaseUrl"))
-	} else if identifier += "@" + version; !runner.version().MatchString(version) {
+		pinned = f.imageReference(identifier, version, textMember(m, "registryBaseUrl"))
+	} else if !runner.version().MatchString(version) {
 		f.fail(refused("its version %q is not one exact version", version))
 	}
-	f.addCommand(&p, c, runner.program, identifier)
+	f.addCommand(&p, c, runner.program, pinned)
 	return p
 }
 
@@ -171,7 +172,7 @@ func (f *filler) addImageCommand(p *Plan, runtime []string, image string, argume
 	var env []Setting
 	passVariable := func(name, value string) {
 		if strings.Contains(value, referencePrefix) {
-			if isForbiddenVariable(name) {
+			if isForbiddenVariable(name) { // it would be set for docker, too, and not only in the container
 				f.fail(refused("mcpc does not set the variable %q for a card", name))
 			}
 			env = append(env, Setting{name, value})

@@ -341,7 +341,8 @@ func unquotedAt(raw []byte, offset int, isAssigned bool, quote string) []span {
 		end++
 	}
 	word := string(raw[offset:end])
-	if beginsHidden(word) || strings.HasPrefix(word, "-----BEGIN") { // the placeholder or the key continues after a blank
+	// A placeholder and a private key contain blanks: this word is only the beginning of one.
+	if beginsHidden(word) || strings.HasPrefix(word, "-----BEGIN") {
 		return nil
 	}
 	if authSchemes[strings.ToLower(word)] && end < len(raw) && raw[end] == ' ' {

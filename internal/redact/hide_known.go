@@ -38,7 +38,7 @@ func (s *Secrets) hideInBytes(raw []byte) (safe []byte, n int) {
 	s.learnEdit(keys)
 	countHidden(s, FoundKey, apply(keys.result()))
 	if s != nil && !s.values.isEmpty() {
-		eachToken(safe, func(from, to int) bool {
+		eachToken(safe, func(from, to int) bool { // returns true: all tokens are wanted
 			s.Learn(string(bytes.TrimRight(safe[from:to], "."))) // a dot may end a sentence
 			return true
 		})
@@ -178,7 +178,7 @@ func (l *searcher) search(raw []byte, levels int) []sighting {
 	var all []sighting
 	searchDecoded := func(text []byte, origin func(from, to int) (int, int)) {
 		if l.budget < len(text) {
-			l.budget = -1
+			l.budget = -1 // findSightings then hides the whole window
 			return
 		}
 		for _, p := range l.search(text, levels-1) {
@@ -196,7 +196,7 @@ func (l *searcher) search(raw []byte, levels int) []sighting {
 		// hasEscapes ignores escapes that no known value has, but a guess may have them.
 		if l.secrets.Guess > GuessNone || l.secrets.values.hasEscapes(raw) {
 			if v, ok := decode(raw, escape); ok {
-				l.learnFrom(raw)
+				l.learnUnescaped(raw)
 				searchDecoded(v.text, v.origin)
 			}
 		}
@@ -204,9 +204,9 @@ func (l *searcher) search(raw []byte, levels int) []sighting {
 	return appendGuesses(l.secrets.values.appendSightings(all, raw), raw, l.secrets.Guess)
 }
 
-// learnFrom learns from a text with escapes. It decodes each kind of escape separately, because
+// learnUnescaped learns from a text with escapes. It decodes each kind of escape separately, because
 // names and values have their ends in a text of one kind.
-func (l *searcher) learnFrom(raw []byte) {
+func (l *searcher) learnUnescaped(raw []byte) {
 	for _, kind := range []class{stringEscape, percentEscape, entityEscape} {
 		if !l.learn || l.budget < 0 {
 			return

@@ -22,7 +22,7 @@ func (s *Secrets) LearnField(f wire.Field) {
 		return
 	}
 	if strings.Contains(strings.ToLower(f.Name), "cookie") {
-		s.learnNamed(f.Value)
+		s.learnNamed(f.Value) // the whole field, then each value
 		cookies := strings.Split(f.Value, ";")
 		if strings.EqualFold(f.Name, "Set-Cookie") {
 			cookies = cookies[:1] // the other parts are attributes of the cookie

@@ -79,8 +79,9 @@ func (k *valueIndex) add(value string) {
 	if k.values == nil {
 		k.values = map[string]bool{}
 		k.marked = map[uint64]chain{}
-		k.quads = make([]uint64, 1<<9)
-		k.marks = make([]uint64, 1<<9)
+		const firstSize = 1 << 9 // addMark makes them larger
+		k.quads = make([]uint64, firstSize)
+		k.marks = make([]uint64, firstSize)
 	}
 	value = strings.Clone(value)
 	k.values[value] = true

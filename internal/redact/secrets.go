@@ -243,12 +243,12 @@ func (s *Secrets) hideInHead(h *wire.HTTPHead) *wire.HTTPHead {
 
 // hideInField returns a header field without its secrets, and learns them.
 func (s *Secrets) hideInField(f wire.Field) wire.Field {
-	plain := f
+	withoutKnown := f
 	if isURLField(f.Name) { // a URL may end in the middle of a known value
-		plain.Value = s.hideInText(f.Value)
+		withoutKnown.Value = s.hideInText(f.Value)
 	}
-	safe := RedactField(plain)
-	if safe != plain {
+	safe := RedactField(withoutKnown)
+	if safe != withoutKnown {
 		s.LearnField(f)
 		countHidden(s, FoundName, 1)
 	}

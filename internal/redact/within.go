@@ -15,6 +15,7 @@ func hideIn(s *Secrets, v reflect.Value) {
 		hideIn(s, v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {
+			// An embedded pointer to a type that is not exported cannot be set, but what it points to can.
 			if f := v.Field(i); f.CanSet() || f.Kind() == reflect.Pointer {
 				hideIn(s, f)
 			}

@@ -191,7 +191,8 @@ func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolL
 		length, quotedName, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
 		if string(length) == "end" { // the last line has the checksum instead of a name
 			_, endErr := buffered.ReadByte()
-			if string(quotedName) != fmt.Sprintf("%08x", sum) || endErr == nil {
+			continues := endErr == nil
+			if string(quotedName) != fmt.Sprintf("%08x", sum) || continues {
 				return nil, errTools
 			}
 			return list, nil

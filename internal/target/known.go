@@ -102,6 +102,7 @@ func (s Server) Fingerprint() string {
 			confirmed.Load = append(confirmed.Load, e.Name+"="+e.Value)
 		}
 	}
+	// Another order in the file is not a change.
 	slices.Sort(confirmed.Env)
 	slices.Sort(confirmed.Headers)
 	slices.Sort(confirmed.Load)

@@ -192,6 +192,7 @@ func parseIPv6(host string) (string, *Error) {
 // parseHost checks a host name or an IPv4 address.
 func parseHost(host string) (string, *Error) {
 	const hint = "check the spelling of the host"
+	const maxLen = 253 // of a domain name (RFC 1035)
 	host = strings.ToLower(host)
 	name := strings.TrimSuffix(host, ".")
 	switch {
@@ -207,7 +208,7 @@ func parseHost(host string) (string, *Error) {
 			"the URL's host has more than one colon",
 			"put an IPv6 address in brackets: http://[::1]:3001/mcp",
 		)
-	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "", len(name) > 253, !hasValidLabels(name):
+	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "", len(name) > maxLen, !hasValidLabels(name):
 		return "", urlError("host", "the URL's host is not a host name", hint)
 	case isAddressLabel(name[strings.LastIndexByte(name, '.')+1:]):
 		// Some resolvers read 127.1, 0x7f000001 and 2130706433 as addresses, others as names.

@@ -30,7 +30,9 @@ func changingActions() []action {
 		{"try", []string{"t"}, "call a tool by a form", (*model).tryTool},
 		{"copy", []string{"y"}, "copy: then a letter", (*model).copyMenu},
 		{"mark", []string{"m"}, "mark, or take the mark away", (*model).toggleMark},
-		{"like", []string{"f"}, "only such exchanges: adds to the filter", func(m *model) tea.Cmd { return m.likeMenu("") }},
+		{"like", []string{"f"}, "only such exchanges: adds to the filter", func(m *model) tea.Cmd {
+			return m.likeMenu(noSign)
+		}},
 		{"unlike", []string{"F"}, "no such exchanges: adds to the filter", func(m *model) tea.Cmd {
 			return m.likeMenu(excludeSign)
 		}},
@@ -97,7 +99,7 @@ func (m *model) editNote() tea.Cmd {
 }
 
 // likeMenu offers filter terms made from the exchange, the line under the cursor and the selected
-// document. sign is excludeSign for terms that exclude it, or else "".
+// document. sign is excludeSign for terms that exclude it, or else noSign.
 func (m *model) likeMenu(sign string) tea.Cmd {
 	dialog := &menu{title: "add to the filter"}
 	add := func(key, field, value string) {
@@ -142,6 +144,7 @@ func (m *model) likeMenu(sign string) tea.Cmd {
 const (
 	// excludeSign before a term of a filter excludes the exchanges that match it.
 	excludeSign = "-"
+	noSign      = ""
 	// maxFilterValue limits the length in bytes of a value in a term.
 	maxFilterValue = 200
 )
@@ -340,7 +343,7 @@ func (m *model) conversationToCompare() *view.Conversation {
 	return nil
 }
 
-// compare shows the differences from the earlier to the later conversation.
+// compare shows the differences from the older conversation, A, to the newer one, B.
 func (m *model) compare(earlier, later *view.Conversation) tea.Cmd {
 	if later.Began.Before(earlier.Began) {
 		earlier, later = later, earlier

@@ -204,7 +204,8 @@ const (
 	withoutWords = true
 )
 
-// drawCounts draws the counts, the most important last. isShort is withWords or withoutWords.
+// drawCounts draws the counts, the most important last. isShort leaves out the words: it is
+// withWords or withoutWords.
 func (m *model) drawCounts(isShort bool) cells.Line {
 	s := m.status
 	var line cells.Line

@@ -92,7 +92,7 @@ func (m *model) previewExport(e view.Export, title string) tea.Cmd {
 		return m.showMessage("this view cannot export")
 	}
 	d := &menu{title: "export: looking for secrets…", loading: true}
-	if title == "" && m.view < viewTime {
+	if title == "" && m.view < viewTime { // a view with one row for each exchange
 		d.title = "export " + countNoun(m.list().total, "row", "rows") + ": looking for secrets…"
 	}
 	m.dialog = d

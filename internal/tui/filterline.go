@@ -143,7 +143,7 @@ func (m *model) drawFilter(w int) cells.Line {
 		right = cells.TextLine(cells.Bad, q.err.Text+" ")
 	case q.pending > 0:
 		right = cells.TextLine(cells.Warn, "searching, "+countNoun(q.pending, "row", "rows")+" left ")
-	case m.view >= viewTime:
+	case m.view >= viewTime: // its items are not rows
 		right = nil
 	}
 	if q.onlyKeys != nil {
@@ -152,7 +152,7 @@ func (m *model) drawFilter(w int) cells.Line {
 	if right.Width() > w*2/3 {
 		right = right.FitTo(w * 2 / 3)
 	}
-	room := w - right.Width() - 4
+	room := w - right.Width() - 4 // the sign in front has three columns, a blank follows
 	line := cells.Line{cells.Text(cells.Faint, " / ")}
 	if q.line.Text() == "" && m.focus != paneFilter {
 		hint := "type / to filter: all of some words, is:error, name:search, a or b"

@@ -217,7 +217,7 @@ func (f *field) jsonValue() (json.RawMessage, error) {
 				chosen = append(chosen, o.Value)
 			}
 		}
-		if chosen == nil && !f.Required {
+		if chosen == nil && !f.Required { // else nothing is an answer, too: the empty list
 			return nil, nil
 		}
 		return jsonraw.ListOf(chosen, jsonraw.Quote), nil

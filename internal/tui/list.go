@@ -87,6 +87,7 @@ func (m *model) applyList(viewIndex int, part listPart, err error, q view.Query,
 	if viewIndex == viewTime && l.zoomed != window { // the user zoomed during the read
 		return m.loadList(newQuery)
 	}
+	// The user may have moved the selection during the read.
 	if viewIndex == m.view && l.needsLoading(m.h) && !l.follow {
 		return m.loadList(sameQuery)
 	}

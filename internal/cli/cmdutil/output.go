@@ -153,7 +153,7 @@ func printOrSave(ctx context.Context, f *Factory, ans Answer) error {
 		description = fmt.Sprintf("%d bytes", n)
 	}
 	f.Note(fmt.Sprintf("%s saved to %s", description, f.Output))
-	if f.PrintsJSON() || ans.Result == nil {
+	if f.PrintsJSON() || ans.Result == nil { // JSON has all of the result
 		return nil
 	}
 	if unsaved := render.Unsaved(ans.Method, ans.Result); unsaved != "" {

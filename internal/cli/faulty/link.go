@@ -127,7 +127,8 @@ func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.W
 		toClient.Close()
 		forwarding.Wait()
 		received.Close()
-		watcher.ReportClosed(wire.Sent, "end", "")
+		const noText = ""
+		watcher.ReportClosed(wire.Sent, "end", noText)
 		watcher.Close()
 		return s.End()
 	}

@@ -107,7 +107,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	if err != nil {
 		return err
 	}
-	f.Record.Quiet.Store(f.Verbose == 0)
+	f.Record.Quiet.Store(f.Verbose == 0) // stderr is the server's
 	f.Secrets.LearnCommand(argv)
 	endTrace, err := o.trace.StartRelay(f, connect.CommandLine(argv))
 	if err != nil {

@@ -52,7 +52,7 @@ func openEditor(history []string, complete completer) (*editor, error) {
 	for _, line := range history {
 		e.Remember(line)
 	}
-	e.rest()
+	e.rest() // Line sets the raw mode while it reads
 	return e, nil
 }
 

@@ -176,7 +176,7 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 	root := f.NewRootWithFlags()
 	root.InitDefaultHelpCmd() // cobra itself adds it only when it runs a line
 	cmd, args, err := root.Find(words)
-	if err != nil || !cmd.HasParent() {
+	if err != nil || !cmd.HasParent() { // no such command
 		return before, nil
 	}
 	if strings.HasPrefix(typed, "-") {

@@ -246,7 +246,7 @@ func (s *shellRun) interact(ctx context.Context) {
 			head = ""
 			continue
 		}
-		if l.Err != nil {
+		if l.Err != nil { // Ctrl-D, or the terminal is gone
 			fmt.Fprintln(f.Stderr())
 			return
 		}

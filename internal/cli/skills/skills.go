@@ -249,7 +249,9 @@ func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 		for _, row := range rows {
 			names[row[0]] = true
 		}
-		if !st.Terminal || st.Columns() >= 100 || len(names) < len(rows) {
+		const enoughForURI = 100                // columns
+		hasEqualNames := len(names) < len(rows) // only the URI distinguishes these
+		if !st.Terminal || st.Columns() >= enoughForURI || hasEqualNames {
 			return term.Table(w, st, head, rows)
 		}
 		without := func(row []string) []string { return slices.Concat(row[:3], row[4:]) } // without the URI

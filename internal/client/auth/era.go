@@ -29,7 +29,7 @@ func (flow *Flow) findOwnServer(ctx context.Context, endpoint *url.URL, n needs)
 		Authorization: base + "/authorize",
 		Token:         base + "/token",
 		Registration:  base + "/register",
-		Methods:       []string{"none"},
+		Methods:       []string{"none"}, // mcpc registers as a client without a secret
 		Assumed:       true,
 	}
 	if !n.grant.IsUnattended() { // only a login of a user opens the page

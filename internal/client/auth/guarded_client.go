@@ -88,6 +88,7 @@ func NewNet(near Nearness, route Network) *Net {
 	through.serverOnly.TLSClientConfig = route.ServerTLS // may have the user's certificate
 	n.web = &http.Client{
 		Transport: through, Timeout: route.within(tokenTime),
+		// A form has secrets, so it is sent to no other place.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	n.reader = &http.Client{

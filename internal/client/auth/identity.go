@@ -272,7 +272,7 @@ func (l *login) checkRegistration(a registrationResponse, m metadata, parseErr *
 		}
 	case parseErr != nil:
 		failed.Text = parseErr.Text
-	case a.ID == "" && kind == "":
+	case a.ID == "" && kind == "": // no such member
 		failed.Text = "the registration response has no client_id"
 	case a.ID == "":
 		failed.Text = "the registration response has a client_id of type " + kind + ", which is none"

@@ -38,10 +38,10 @@ func (flow *Flow) findServer(ctx context.Context, issuer string, n needs) (*Serv
 	if err != nil {
 		return nil, err
 	}
-	var last error
+	var lastErr error
 	for _, where := range places {
 		raw, status, err := flow.fetchDocument(ctx, where, nil)
-		if err != nil {
+		if err != nil { // metadata of another place must not count because this one fails for a moment
 			return nil, err
 		}
 		if status != http.StatusOK {
@@ -51,12 +51,12 @@ func (flow *Flow) findServer(ctx context.Context, issuer string, n needs) (*Serv
 		if err == nil {
 			return s, nil
 		}
-		last = err
+		lastErr = err
 	}
-	if last == nil {
-		last = &Error{Rule: ServerUnreachable, Text: "the authorization server has no metadata: " + issuer}
+	if lastErr == nil {
+		lastErr = &Error{Rule: ServerUnreachable, Text: "the authorization server has no metadata: " + issuer}
 	}
-	return nil, last
+	return nil, lastErr
 }
 
 // serverURLs returns the possible URLs of an issuer's metadata (authorization, "Authorization Server
