@@ -332,7 +332,7 @@ func newLatency(seconds []counts, minTimeout int64) *Latency {
 		}
 		l.Quantiles[name] = valueAt(l.raw.quantile(quantiles[i]), interval)
 	}
-	l.Quantiles["max"] = valueAt(values[len(values)-1], nil)
+	l.Quantiles["max"] = valueAt(values[len(values)-1], nil) // the bootstrap gives no interval of a maximum
 	l.Bars = l.raw.histogram()
 	return l
 }

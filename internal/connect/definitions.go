@@ -267,7 +267,8 @@ func (c *Conn) SaveAs(s *state.Session) {
 // cachesKind reports whether lists of kind k are cached for later commands: all lists of a session,
 // and only tools and prompts of a server without one.
 func (c *Conn) cachesKind(k Kind) bool {
-	return c.Store != nil && (c.Saved != nil || k == ToolKind || k == PromptKind)
+	isCheckedAgainst := k == ToolKind || k == PromptKind // requests are checked against these lists
+	return c.Store != nil && (c.Saved != nil || isCheckedAgainst)
 }
 
 // Remembered returns a definition that may be used without asking the server, or nil. It comes from
@@ -295,14 +296,16 @@ func (c *Conn) Remembered(name string) *Definition {
 // StartsServer reports whether this command starts the server's process, unlike a server over HTTP
 // or a kept one. Such a server is listed first: its author may just have edited it.
 func (c *Conn) StartsServer() bool {
-	session := c.ServerSession()
-	return len(session.Command) > 0 && (!c.IsKept() || c.Passing)
+	isCommand := len(c.ServerSession().Command) > 0
+	usesKept := c.IsKept() && !c.Passing
+	return isCommand && !usesKept
 }
 
 // JustFetched reports whether the definition is so recent that it is not fetched again after a
 // failed call.
 func (c *Conn) JustFetched(tool *Definition) bool {
-	return tool.Fresh && (c.toolCache == nil || c.toolCache.recentList(c.Env.Now()) != nil)
+	isSingleCall := c.toolCache == nil
+	return tool.Fresh && (isSingleCall || c.toolCache.recentList(c.Env.Now()) != nil)
 }
 
 // Doubt makes the next call fetch the definition of a tool again if a call failed that used the

@@ -152,7 +152,9 @@ func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 // declares elicitation at a terminal only, so it compares the list with an earlier command's. Each
 // length is cached as a list with one entry. If reports is false, it only stores the length.
 func (c *Conn) NoteListLength(ctx context.Context, list Sorted, reports bool) {
-	if c.Store == nil || list.Kind != ToolKind || !list.IsComplete || c.Answering.Elicits() {
+	isToolList := list.Kind == ToolKind && list.IsComplete
+	declaresAlways := c.Answering.Elicits() // by the flags, with or without a terminal
+	if c.Store == nil || !isToolList || declaresAlways {
 		return
 	}
 	length := list.Count

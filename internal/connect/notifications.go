@@ -48,7 +48,8 @@ func (c *Conn) showNotification(e *host.Env, m *wire.Message) {
 // isDiscarded reports whether nothing keeps the bytes of a progress notification: it is not passed
 // on, and its frame is copied if at all.
 func (c *Conn) isDiscarded(e *host.Env, m *wire.Message) bool {
-	return c.OnNotification == nil && e.Watch.Load() == nil && e.Trace.Tap == nil && len(m.Raw) <= capture.MaxCopied
+	isShown := e.Watch.Load() != nil || e.Trace.Tap != nil // in its frame
+	return c.OnNotification == nil && !isShown && len(m.Raw) <= capture.MaxCopied
 }
 
 // withoutSecrets returns the parameters of a notification without secrets. They go to standard

@@ -35,7 +35,8 @@ func (w *window) waitForRoom() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	isFull := func() bool {
-		return len(w.lines) > 0 && (len(w.lines) >= w.maxLines || w.bytes >= w.maxBytes)
+		exceedsLimit := len(w.lines) >= w.maxLines || w.bytes >= w.maxBytes
+		return len(w.lines) > 0 && exceedsLimit // a single line always fits
 	}
 	for !w.isOver() && isFull() {
 		w.changed.Wait()

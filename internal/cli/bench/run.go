@@ -96,7 +96,8 @@ func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (measurements 
 	second := f.Invocation()
 	second.Server = o.judge.against
 	second.ServerGiven = true
-	other, out := openMeasurement(ctx, second, o, nil)
+	var noCommand []string // second.Server is the target
+	other, out := openMeasurement(ctx, second, o, noCommand)
 	measurements = append(measurements, other)
 	if !out.OK() {
 		return nil, cmdutil.Join(cmdutil.Exit(out), closeOthers(ctx, measurements))

@@ -61,7 +61,7 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	case needsDefinition(opt, o):
 		requestsDefinition = true
 	default:
-		out = toolcall.Unchecked(c, nil, &o.Request)
+		out = toolcall.Unchecked(c, tool, &o.Request) // tool is nil
 	}
 	var err error
 	if requestsDefinition {

@@ -267,7 +267,11 @@ func (r Request) Address() string {
 // IsAddress reports whether a text is an HTTP URL.
 func IsAddress(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	if err != nil {
+		return false
+	}
+	isHTTP := u.Scheme == "http" || u.Scheme == "https"
+	return isHTTP && u.Host != ""
 }
 
 // Params returns the params of the request without the members that each client sets itself.

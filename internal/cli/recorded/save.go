@@ -419,5 +419,8 @@ func Arrays(a, b json.RawMessage) (first, second []json.RawMessage, both bool) {
 func SameScalar(a, b json.RawMessage) bool {
 	text, isText := jsonraw.Text(a)
 	other, alsoText := jsonraw.Text(b)
-	return isText && alsoText && text == other || bytes.Equal(a, b)
+	if isText && alsoText {
+		return text == other
+	}
+	return bytes.Equal(a, b)
 }

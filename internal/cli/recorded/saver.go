@@ -107,7 +107,8 @@ func (s *ExportSaver) Add(r Request, isOneOfSeveral bool) error {
 		s.Omit("further page of a list")
 		return nil
 	}
-	if isOneOfSeveral && step.Verb == saved.List && !r.HadWord("list") && !s.KeepLists {
+	isListForOther := step.Verb == saved.List && !r.HadWord("list")
+	if isOneOfSeveral && isListForOther && !s.KeepLists {
 		s.Lists++
 		s.Omit("list for another request")
 		return nil

@@ -26,7 +26,8 @@ type ServerChoice struct {
 
 // RejectTwoServers returns an error if the user chose two servers.
 func (a *ServerChoice) RejectTwoServers(f *cmdutil.Factory) error {
-	if a.To != "" && (f.ServerGiven || a.AllowExec || a.Argv != nil) {
+	hasOther := f.ServerGiven || a.AllowExec || a.Argv != nil
+	if a.To != "" && hasOther {
 		return usage.New("the server is given twice: --to and another argument", "use only one of them")
 	}
 	return nil

@@ -108,6 +108,7 @@ type problem struct {
 	where, hint string
 }
 
+// String returns the problem as one line: place, text and hint.
 func (p problem) String() string {
 	text := p.where + ": " + p.Text
 	if p.hint != "" {
@@ -193,6 +194,8 @@ func (file *runFile) findProblems(f *cmdutil.Factory, given map[string]saved.Val
 	return all
 }
 
+// newProblem returns a problem with its place in the file. If the problem is an unknown name, the hint
+// suggests a known one.
 func (f *runFile) newProblem(p saved.Problem, place yaml.Place) problem {
 	out := problem{Problem: p, place: place, where: f.path + ":" + place.String(), hint: p.Hint}
 	if len(p.Known) > 0 {

@@ -193,7 +193,9 @@ func variablesInQueries(s saved.Step) []string {
 		queries = append(queries, c.Query)
 	}
 	isNoNameRune := func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+		isDigit := r >= '0' && r <= '9'
+		isLetter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return !isDigit && !isLetter && r != '_'
 	}
 	var names []string
 	for _, query := range queries {

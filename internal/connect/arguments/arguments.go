@@ -312,13 +312,15 @@ func Tell(e *host.Env, r Reading) {
 // Read builds the arguments with the types of the schema. A nil schema has no types. With lenient,
 // a value that does not fit is sent as a string.
 func (g Given) Read(schema *validate.Schema, lenient bool) Reading {
-	r := g.read(schema, lenient, nil)
+	var noArguments json.RawMessage // of a first reading
+	r := g.read(schema, lenient, noArguments)
 	if !r.hasAlternatives {
 		return r
 	}
-	// Perhaps only the combination of all words shows which alternative is meant. The lenient
-	// reading has all of them.
-	all := g.read(schema, true, nil)
+	// Perhaps only the combination of all words shows which alternative is meant. A lenient reading
+	// has all of them.
+	const isLenient = true
+	all := g.read(schema, isLenient, noArguments)
 	return g.read(schema, lenient, all.Arguments)
 }
 

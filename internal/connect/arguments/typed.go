@@ -73,7 +73,10 @@ func withoutZeros(text string) string {
 // allows reports whether a kind of JSON is among the types. nil types allow all. The schema check
 // decides whether a number is whole.
 func allows(types []string, kind string) bool {
-	return types == nil || slices.Contains(types, kind) || kind == "number" && slices.Contains(types, "integer")
+	if types == nil || slices.Contains(types, kind) {
+		return true
+	}
+	return kind == "number" && slices.Contains(types, "integer")
 }
 
 // kindOfJSON returns the JSON type of a text. It returns "string" for text that is not JSON, and

@@ -111,7 +111,7 @@ func New(o Options) *Gateway {
 			SessionID:   o.Token,
 			MaxSessions: maxPeers,
 			Admit:       o.Admit,
-			Dropped:     func() { g.showOnce("", "messages were left out: the client does not read its GET stream") },
+			Dropped:     func() { g.showOnce(textIsKey, "messages were left out: the client does not read its GET stream") },
 		},
 	)
 	return g
@@ -195,7 +195,7 @@ func (g *Gateway) queue(send func([]byte)) (queued func([]byte), end func()) {
 		select {
 		case waiting <- raw:
 		default:
-			g.showOnce("", "messages were left out: the client does not read the stream of its request")
+			g.showOnce(textIsKey, "messages were left out: the client does not read the stream of its request")
 		}
 	}
 	return queued, func() {
@@ -316,11 +316,14 @@ func (g *Gateway) instructions() string {
 // maxShown limits the texts for the user. Later ones are not shown.
 const maxShown = 1000
 
-// showOnce shows the user a text unless one with the same key was shown; "" is the text as key. It
+// textIsKey is the key of showOnce for a text that is shown once as it is.
+const textIsKey = ""
+
+// showOnce shows the user a text unless one with the same key was shown. It
 // returns after the text is shown, whichever goroutine shows it: a response that depends on it
 // comes later.
 func (g *Gateway) showOnce(key, text string, stderr ...string) {
-	if key == "" {
+	if key == textIsKey {
 		key = text
 	}
 	g.showMu.Lock()

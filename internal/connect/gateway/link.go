@@ -158,7 +158,7 @@ func (l *link) showFailure(out wire.Outcome) {
 	l.mu.Lock()
 	l.shownFailure = text
 	l.mu.Unlock()
-	l.peer.gateway.showOnce("", text, l.stderrLines(out)...)
+	l.peer.gateway.showOnce(textIsKey, text, l.stderrLines(out)...)
 }
 
 // maxStderrLine limits how much of a stderr line is shown, in bytes.
@@ -272,7 +272,9 @@ func (l *link) reportRenewal(r client.Renewal) {
 
 // setLevel sends logging/setLevel if the server has this request and the level has changed.
 func (l *link) setLevel(ctx context.Context, c *connect.Conn, level string) {
-	if level == "" || client.Stateless(c.Revision()) || !c.Offers("logging", "") {
+	const noMember = ""
+	hasRequest := !client.Stateless(c.Revision()) && c.Offers("logging", noMember)
+	if level == "" || !hasRequest {
 		return
 	}
 	l.mu.Lock()

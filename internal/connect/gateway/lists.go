@@ -104,7 +104,7 @@ func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.Ra
 		}
 		for first, n := range duplicates {
 			const text = "%s lists %s that %s lists too: read from %s"
-			p.gateway.showOnce("", fmt.Sprintf(text, name, english.Plural(n, k.One), first, first))
+			p.gateway.showOnce(textIsKey, fmt.Sprintf(text, name, english.Plural(n, k.One), first, first))
 		}
 	}
 	return items, ""
@@ -267,7 +267,7 @@ func (l *link) buildToolTable(
 				"the user can do so with: " + approve
 			const text = "%s/%s is left out: its definition changed since it was approved " +
 				"(%s shows the change and approves it)"
-			l.peer.gateway.showOnce("", fmt.Sprintf(text, l.Name, parsed.Name, approve))
+			l.peer.gateway.showOnce(textIsKey, fmt.Sprintf(text, l.Name, parsed.Name, approve))
 		default:
 			shown = append(shown, withName(raw, parsed.Name, name))
 		}

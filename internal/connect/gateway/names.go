@@ -113,7 +113,8 @@ func (g *Gateway) serves(m *Member, tool string) bool {
 	}
 	allowed := matches(g.Allow)
 	denied := matches(g.Deny)
-	return (allowed || len(g.Allow) == 0) && !denied
+	isAllowed := allowed || len(g.Allow) == 0 // without --allow every tool is
+	return isAllowed && !denied
 }
 
 // warnUnused warns the user about patterns that match no tool of any server.
@@ -127,7 +128,7 @@ func (g *Gateway) warnUnused() {
 			used := g.matchedPatterns[pattern]
 			g.mu.Unlock()
 			if !used {
-				g.showOnce("", flag.name+" "+pattern+" matches no tool; a pattern is compared with NAME/TOOL")
+				g.showOnce(textIsKey, flag.name+" "+pattern+" matches no tool; a pattern is compared with NAME/TOOL")
 			}
 		}
 	}

@@ -139,8 +139,9 @@ func (g *Gateway) addStateless(capabilities json.RawMessage) *peer {
 	if len(g.statelessPeers) >= maxPeers && !g.evict() {
 		return nil
 	}
-	p := g.newPeer(nil, capabilities)
-	p.markReady()
+	var noSession *mcpserver.Session
+	p := g.newPeer(noSession, capabilities)
+	p.markReady() // there is no handshake to wait for
 	g.statelessPeers = append(g.statelessPeers, p)
 	return p
 }

@@ -38,7 +38,8 @@ func (p *peer) findResource(ctx context.Context, uri string) (*link, string) {
 	var candidates []*link
 	var names []string
 	for _, l := range p.links {
-		if c := l.connection(); c != nil && c.Offers("resources", "") {
+		const noMember = "" // the declaration is enough
+		if c := l.connection(); c != nil && c.Offers("resources", noMember) {
 			candidates = append(candidates, l)
 			names = append(names, l.Name)
 		}
@@ -247,7 +248,7 @@ func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, 
 				continue
 			}
 			if out := l.watch(ctx, uri); !out.OK() {
-				p.gateway.showOnce("", l.Name+": "+l.env.Secrets.Text(out.Text))
+				p.gateway.showOnce(textIsKey, l.Name+": "+l.env.Secrets.Text(out.Text))
 				continue
 			}
 			watched[uri] = l

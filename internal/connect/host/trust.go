@@ -49,7 +49,10 @@ func StandingOf(trusts []state.Trust, s target.Server) Standing {
 // AsksFirst reports whether the user must confirm a server before it is used: a command, a server
 // of a project, or a server that changed. A URL in the user's own files needs no confirmation.
 func AsksFirst(s target.Server, standing Standing) bool {
-	return standing != Confirmed && (s.Kind == target.Stdio || s.Client.Project || standing == Changed)
+	if standing == Confirmed {
+		return false
+	}
+	return s.Kind == target.Stdio || s.Client.Project || standing == Changed
 }
 
 // Trusts returns the stored approvals. If they cannot be read, it warns and returns nil.

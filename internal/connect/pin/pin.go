@@ -167,7 +167,8 @@ func isUnchanged(tool *connect.Definition, approved, current json.RawMessage) bo
 
 // warnOfModelText warns about each text in a definition that is addressed to a model.
 func warnOfModelText(c *connect.Conn, tool *connect.Definition) {
-	for _, mark := range poison.Scan(tool.Raw, nil) {
+	var unknownNames poison.Names // a call does not list the other tools
+	for _, mark := range poison.Scan(tool.Raw, unknownNames) {
 		if mark.Kind != poison.Size { // a large definition is no such text
 			c.Env.UI.Warn("the definition of " + tool.Name + " has " + c.Env.Secrets.Text(mark.String()))
 		}
