@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -156,5 +155,8 @@ func NameOf(m *wire.Message) string {
 		return ""
 	}
 	members, _ := jsonraw.Object(ref)
-	return cmp.Or(members.Text("name"), members.Text("uri"))
+	if name := members.Text("name"); name != "" {
+		return name
+	}
+	return members.Text("uri")
 }

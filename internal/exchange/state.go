@@ -4,7 +4,6 @@
 package exchange
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -325,7 +324,9 @@ func (s *State) addResponse(p *PlacedFrame) {
 	}
 	if s.Method == "initialize" {
 		result, _ := m.ResultMembers()
-		p.Conversation.Revision = cmp.Or(result.Text("protocolVersion"), p.Conversation.Revision)
+		if revision := result.Text("protocolVersion"); revision != "" {
+			p.Conversation.Revision = revision
+		}
 		s.Revision = p.Conversation.Revision
 	}
 }

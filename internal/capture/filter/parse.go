@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -199,7 +198,9 @@ func (p *parser) missingColon(start int, field string) error {
 // *Error for an unknown field, and for a field that a live message does not have.
 func (p *parser) findField(name string) (*field, error) {
 	canonical := strings.ToLower(name)
-	canonical = cmp.Or(otherNames[canonical], canonical)
+	if name := otherNames[canonical]; name != "" {
+		canonical = name
+	}
 	for i := range fields {
 		if fields[i].name == canonical && p.onlyLive && !slices.Contains(liveFields, canonical) {
 			return nil, p.errorAt(p.offset, "%s is not known while a message is on its way: use %s", canonical,
@@ -231,7 +232,9 @@ func (p *parser) parseFieldTerm(name string) (node, error) {
 			wrong.Word = ""
 			wrong.Suggestion = suggestTerm(lower, value)
 		}
-		wrong.Suggestion = cmp.Or(termWithValue(value), wrong.Suggestion)
+		if term := termWithValue(value); term != "" {
+			wrong.Suggestion = term
+		}
 		return nil, err
 	}
 	t := &fieldTerm{field: f, asksJudge: f.byJudge}
@@ -279,7 +282,9 @@ func (p *parser) parseValue(f *field) (value, error) {
 		wrong := err.(*Error)
 		wrong.Filter = p.text
 		wrong.Offset = start
-		wrong.Suggestion = cmp.Or(wrong.Suggestion, p.findingTerm(a.text))
+		if wrong.Suggestion == "" {
+			wrong.Suggestion = p.findingTerm(a.text)
+		}
 		return nil, wrong
 	}
 	return v, nil

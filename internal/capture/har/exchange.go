@@ -65,7 +65,9 @@ func (c *entryTraffic) makeRequest() request {
 		r.HTTPVersion = head.Proto
 		r.Headers = pairsOf(head.Fields)
 		r.Query = queryPairs(head.URL)
-		mime = cmp.Or(head.Field("Content-Type"), mime)
+		if contentType := head.Field("Content-Type"); contentType != "" {
+			mime = contentType
+		}
 	}
 	if len(c.sent) > 0 {
 		r.Post = &postData{MimeType: mime}
@@ -98,7 +100,9 @@ func (c *entryTraffic) makeResponse() response {
 	if len(c.received) > 0 && c.received[0].Kind != wire.Body {
 		body = eventStream(c.received)
 		r.BodySize = -1 // the recording has the events, not the bytes
-		r.Content.MimeType = cmp.Or(r.Content.MimeType, "text/event-stream")
+		if r.Content.MimeType == "" {
+			r.Content.MimeType = "text/event-stream"
+		}
 	}
 	// The head of a stream that was opened before is in another entry.
 	if c.responseHead == nil && !c.isStdio && len(c.received) > 0 {

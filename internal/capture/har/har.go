@@ -2,7 +2,6 @@ package har
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -300,7 +299,9 @@ func makeEntry(row *rows.Row, frames []wire.Frame, link string) entry {
 		e.Request.URL = "about:invalid#" + url.PathEscape(e.Request.URL) // readers refuse an invalid URL
 	}
 	// HAR requires a method.
-	e.Request.Method = cmp.Or(e.Request.Method, http.MethodPost)
+	if e.Request.Method == "" {
+		e.Request.Method = http.MethodPost
+	}
 	t := e.Timings
 	e.Time = max(t.DNS, 0) + max(t.Connect, 0) + t.Send + t.Wait + t.Receive
 	return e

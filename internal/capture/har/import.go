@@ -3,7 +3,6 @@ package har
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -100,7 +99,11 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 	if err == nil {
 		err = x.endRuns()
 	}
-	return x.Imported, cmp.Or(err, x.w.Flush()) // after an error the entries before it are kept
+	flushErr := x.w.Flush() // after an error the entries before it are kept
+	if err == nil {
+		err = flushErr
+	}
+	return x.Imported, err
 }
 
 // endRuns writes the End of each run: nothing follows the archive.
@@ -144,8 +147,12 @@ func eachEntry(in *partReader, visit func(raw json.RawMessage) error) error {
 	err := in.eachMember(d, "log", func() error {
 		return in.eachMember(d, "entries", func() error {
 			found = true
-			if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
-				return cmp.Or(err, errors.New("log.entries must be an array"))
+			begin, err := d.Token()
+			if err != nil {
+				return err
+			}
+			if begin != json.Delim('[') {
+				return errors.New("log.entries must be an array")
 			}
 			for d.More() {
 				var raw json.RawMessage
@@ -157,7 +164,7 @@ func eachEntry(in *partReader, visit func(raw json.RawMessage) error) error {
 					return writeError{err}
 				}
 			}
-			_, err := d.Token()
+			_, err = d.Token()
 			return err
 		})
 	})
@@ -184,8 +191,12 @@ type writeError struct{ error }
 // eachMember reads the next value, an object, and calls found at the value of the member with a
 // name; found must read it. It skips other members.
 func (r *partReader) eachMember(d *json.Decoder, name string, found func() error) error {
-	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
-		return cmp.Or(err, errors.New("a JSON object was expected"))
+	begin, err := d.Token()
+	if err != nil {
+		return err
+	}
+	if begin != json.Delim('{') {
+		return errors.New("a JSON object was expected")
 	}
 	for d.More() {
 		r.partBytes = 0
@@ -203,7 +214,7 @@ func (r *partReader) eachMember(d *json.Decoder, name string, found func() error
 			return err
 		}
 	}
-	_, err := d.Token()
+	_, err = d.Token()
 	return err
 }
 
@@ -316,7 +327,10 @@ var errNoResponse = fmt.Errorf("%w: the entry has no response", errNotInArchive)
 // unreadRequest and unreadResponse to the reasons why a body cannot be read.
 func (e *readEntry) readBodies() (sent, received []byte) {
 	if post := e.Request.Post; post != nil {
-		encoding := cmp.Or(post.Encoding, post.OthersEncoding)
+		encoding := post.Encoding
+		if encoding == "" {
+			encoding = post.OthersEncoding
+		}
 		sent, e.unreadRequest = bodyOf(string(post.Text), encoding, e.Request.Headers)
 	}
 	mustHaveBody := e.Request.Method == http.MethodPost && e.Request.BodySize != 0
