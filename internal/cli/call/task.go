@@ -189,7 +189,10 @@ func taskFacts(c *connect.Conn, task client.Task, remembered state.Task) [][]str
 // timeLeft returns how long the server still keeps a task, or "" if that is unknown. It uses this
 // machine's clock for tasks that mcpc started.
 func timeLeft(c *connect.Conn, task client.Task, remembered state.Task) string {
-	begun := cmp.Or(remembered.BegunAt, task.Created)
+	begun := remembered.BegunAt
+	if begun.IsZero() {
+		begun = task.Created
+	}
 	if task.TTL == 0 || begun.IsZero() {
 		return ""
 	}

@@ -1,7 +1,6 @@
 package cmdutil
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -160,7 +159,9 @@ func (o *TraceOptions) SpanOptions(f *Factory, options telemetry.Options) teleme
 	options.Content = o.content
 	options.URINames = o.uriNames
 	options.Hide = f.Secrets.Frame
-	options.Seed = cmp.Or(options.Seed, rand.Text())
+	if options.Seed == "" {
+		options.Seed = rand.Text()
+	}
 	return options
 }
 

@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,7 +128,10 @@ func (c *Console) HasEditor() bool { return len(c.editorWords()) > 0 }
 // editorWords returns the program and arguments of the editor, split as a shell splits them; nil without an
 // editor.
 func (c *Console) editorWords() []string {
-	line := cmp.Or(c.env.Getenv("VISUAL"), c.env.Getenv("EDITOR"))
+	line := c.env.Getenv("VISUAL")
+	if line == "" {
+		line = c.env.Getenv("EDITOR")
+	}
 	words, err := shellwords.Split(line, c.env.Getenv)
 	if err != nil || runtime.GOOS == "windows" { // there a backslash is in paths, and quotes nothing
 		return strings.Fields(line)

@@ -2,7 +2,6 @@ package console
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -133,7 +132,10 @@ func (d *Dialog) Choose(prompt, enter string, words ...string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text = cmp.Or(strings.ToLower(strings.TrimSpace(text)), enter)
+		text = strings.ToLower(strings.TrimSpace(text))
+		if text == "" {
+			text = enter
+		}
 		for _, word := range words {
 			if text != "" && (text == word || text == word[:1]) {
 				return word, nil

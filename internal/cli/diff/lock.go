@@ -2,7 +2,6 @@ package diff
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +26,10 @@ import (
 // file of the same server and shows the changes; it does not write it if nothing changed. It returns
 // an error if the existing file is anything else.
 func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
-	name := cmp.Or(f.Output, lockfile.Name)
+	name := f.Output
+	if name == "" {
+		name = lockfile.Name
+	}
 	f.Output = "" // the report goes to stdout
 	l := &loader{f}
 	if out := cmdutil.CheckWritable("-o", name); !out.OK() {

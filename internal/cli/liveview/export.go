@@ -259,7 +259,10 @@ func (a *Actor) selectedRows(ctx context.Context, e view.Export) (keys []live.Ke
 			notes += strings.TrimSpace("* "+row.Key+" "+row.Note) + "\n"
 		}
 	})
-	return keys, notes, cmp.Or(err, ctx.Err()) // EachRow returns no error if ctx ended: some rows would be missing
+	if err == nil {
+		err = ctx.Err() // EachRow returns no error if ctx ended: some rows would be missing
+	}
+	return keys, notes, err
 }
 
 // copyRows copies exchanges into a new capture, which the caller must close. If withContext is set, it

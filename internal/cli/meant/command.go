@@ -3,7 +3,6 @@
 package meant
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,8 +79,11 @@ func wordsHint(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hint 
 	}
 	near := suggest.Nearest(args[0], cmdutil.CommandNames(cmd))
 	if cmd.HasParent() {
-		if hint := hinter.commandHint(words, argv); hint != "" || near != "" {
-			return cmp.Or(hint, "did you mean "+cmdutil.CommandHint(cmd, " "+near)+"?")
+		if hint := hinter.commandHint(words, argv); hint != "" {
+			return hint
+		}
+		if near != "" {
+			return "did you mean " + cmdutil.CommandHint(cmd, " "+near) + "?"
 		}
 		if s := findSynonym(plainWord(hinter.path) + " " + classOf(words)); s != nil {
 			return hinter.synonymHint(s.Hint, words, argv)
@@ -92,11 +94,16 @@ func wordsHint(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hint 
 		return wordsHint(f, cmd, quoted) // the words are one command line in quotes
 	}
 	command := commandFrom(args)
-	hint := cmp.Or(fileHint(args[0]), dashHint(args))
+	hint := fileHint(args[0])
+	if hint == "" {
+		hint = dashHint(args)
+	}
 	if hint == "" && command != nil && (IsServerCommand(args) || cmdutil.IsFile(args[0])) {
 		return "did you mean " + StartHint(f, "list", command) + "?"
 	}
-	hint = cmp.Or(hint, callHint(words, hinter.commandHint(words, argv)))
+	if hint == "" {
+		hint = callHint(words, hinter.commandHint(words, argv))
+	}
 	if hint != "" {
 		return hint
 	}
@@ -136,7 +143,10 @@ func callHint(words []string, other wire.Hint) wire.Hint {
 func serverHint(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.Hint {
 	url := urlOfHost(words[0])
 	rest := words[1:]
-	server := cmp.Or(url, strings.TrimPrefix(words[0], "@"))
+	server := url
+	if server == "" {
+		server = strings.TrimPrefix(words[0], "@")
+	}
 	if !shellwords.Inert(server) || redact.RedactURL(server) != server { // a hint must not repeat a secret
 		return ""
 	}

@@ -1,7 +1,6 @@
 package meant
 
 import (
-	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -70,5 +69,8 @@ func Execute(ctx context.Context, f *cmdutil.Factory, root *cobra.Command, words
 		help(cmd, args)
 	})
 	root.SetArgs(EscapeCodes(EscapeNegations(words)))
-	return cmp.Or(root.ExecuteContext(ctx), unknown) // cobra returns nil after the help
+	if err := root.ExecuteContext(ctx); err != nil {
+		return err
+	}
+	return unknown // cobra returns nil after the help
 }

@@ -1,7 +1,6 @@
 package meant
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -162,7 +161,11 @@ func DescribePath(f *cmdutil.Factory, text string) (what string, hint wire.Hint)
 	case err == nil && info.IsDir():
 		return "a folder", afterDashes("COMMAND")
 	case err == nil:
-		return "a file", cmp.Or(fileHint(text), ServerCommandHint(f, "list", []string{text}))
+		hint := fileHint(text)
+		if hint == "" {
+			hint = ServerCommandHint(f, "list", []string{text})
+		}
+		return "a file", hint
 	case len(words) > 0 && commandFrom(words) != nil:
 		program := shellwords.Quote(commandFrom(words)[0])
 		if len(words) > 1 {

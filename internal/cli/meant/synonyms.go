@@ -1,7 +1,6 @@
 package meant
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -127,10 +126,16 @@ func (h hinter) synonymHint(text string, rest, argv []string) wire.Hint {
 	h.namesServer = h.namesServer && argv == nil && !slices.ContainsFunc(rest, cmdutil.IsURL)
 	return h.hint(text, func(name string) string {
 		if name == "WORD" { // a word for a search, not a server's command
-			return cmp.Or(words, name)
+			if words != "" {
+				return words
+			}
+			return name
 		}
 		if name != "@" {
-			return cmp.Or(typed, name)
+			if typed != "" {
+				return typed
+			}
+			return name
 		}
 		if len(rest) > 0 && argv == nil && classOf(rest) == "NAME" {
 			return "-s " + typed
@@ -179,7 +184,10 @@ func (h hinter) hint(text string, fill func(string) string) wire.Hint {
 // hint; "" if the flag is unknown. It skips hints at a flag which cmd does not have.
 func (h hinter) flagSynonymHint(cmd *cobra.Command, flag string) (hint wire.Hint, use string) {
 	value := typedValue(h.f.Args, flag)
-	command := cmp.Or(h.path, "mcpc")
+	command := h.path
+	if command == "" {
+		command = "mcpc"
+	}
 	for _, s := range FlagSynonyms {
 		commands := strings.Fields(s.Commands)
 		isForWordless := cmd.Flags().NArg() == 0 && slices.Contains(commands, command+"/")
@@ -193,11 +201,17 @@ func (h hinter) flagSynonymHint(cmd *cobra.Command, flag string) (hint wire.Hint
 		hint = h.hint(s.Hint, func(name string) string {
 			switch name {
 			case "command":
-				return cmp.Or(h.path, "list")
+				if h.path != "" {
+					return h.path
+				}
+				return "list"
 			case "flag":
 				return flag
 			}
-			return cmp.Or(value, name)
+			if value != "" {
+				return value
+			}
+			return name
 		})
 		return hint, s.Use
 	}

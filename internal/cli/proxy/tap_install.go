@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +106,10 @@ func clientNames() []string {
 
 // tapInstall shows the change of a client's configuration, and writes it after a confirmation.
 func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o installOptions) error {
-	file := cmp.Or(o.file, client.File(runtime.GOOS, f.Getenv))
+	file := o.file
+	if file == "" {
+		file = client.File(runtime.GOOS, f.Getenv)
+	}
 	if folder, err := os.Getwd(); err == nil {
 		client = client.ForProject(folder)
 	}

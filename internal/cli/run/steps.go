@@ -106,7 +106,9 @@ func (r *fileRun) open(ctx context.Context) {
 	}
 	answers := r.fileAnswers(fill)
 	f.Answers = f.Answers.Over(&answers)
-	f.Protocol = cmp.Or(f.Protocol, r.file.Protocol)
+	if f.Protocol == "" {
+		f.Protocol = r.file.Protocol
+	}
 	if err := f.CheckFlags(); err != nil { // the file may have set invalid ones
 		r.opening = usage.Outcome(err)
 	}

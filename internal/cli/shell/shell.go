@@ -3,7 +3,6 @@ package shell
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -280,7 +279,10 @@ func (s *shellRun) StoreResult(result json.RawMessage) { s.last = result }
 // the program's, else the host of the URL.
 func (s *shellRun) prompt() string {
 	name := s.c.Target.Name
-	place := cmp.Or(s.c.Saved, s.c.OneOff)
+	place := s.c.Saved
+	if place == nil {
+		place = s.c.OneOff
+	}
 	u, err := url.Parse(place.Endpoint)
 	switch {
 	case name != "":

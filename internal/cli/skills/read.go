@@ -1,7 +1,6 @@
 package skills
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -209,8 +208,8 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 		v.Files = len(files)
 		if failed.OK() {
 			v.OK = len(v.Unlisted) == 0
-		} else {
-			v.Problem = cmp.Or(v.Problem, failed.Text)
+		} else if v.Problem == "" {
+			v.Problem = failed.Text
 		}
 		verdicts := []wire.Kind{wire.OK, wire.OutputInvalid, wire.RPCFailed, wire.Refused}
 		isAboutSkill := slices.Contains(verdicts, failed.Kind)

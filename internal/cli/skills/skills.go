@@ -129,7 +129,9 @@ const maxMessage = 64 << 20
 // open connects to a server and declares the skills extension. Unless the user limits the size of a
 // response, it may have maxMessage bytes.
 func open(ctx context.Context, f *cmdutil.Factory, argv []string) (*connect.Conn, wire.Outcome) {
-	f.Limits.Message = cmp.Or(f.Limits.Message, maxMessage)
+	if f.Limits.Message == 0 {
+		f.Limits.Message = maxMessage
+	}
 	return f.Open(ctx, connect.Options{Argv: argv, MultiCall: true, Extensions: []string{skill.Extension}})
 }
 
