@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -157,7 +156,10 @@ func validateInputRequired(result jsonraw.Members) (wire.Kind, string) {
 		}
 		name, _ := jsonraw.Text(method)
 		if !slices.Contains(inputMethods, name) {
-			requested := cmp.Or(name, jsonraw.Excerpt(method, 40))
+			requested := name
+			if requested == "" {
+				requested = jsonraw.Excerpt(method, 40)
+			}
 			return wire.BadResponse, "the input request " + r.Name + " requests " + requested + ", which is not allowed"
 		}
 	}

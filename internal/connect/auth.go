@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -285,8 +284,12 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	o.Kind = kind
 	o.Text = jsonraw.Excerpt([]byte(failed.Text), host.MostSaid)
 	o.Err = failed.Err
-	o.Phase = cmp.Or(o.Phase, "authorization")
-	o.Hint = cmp.Or(failed.Hint, o.Hint)
+	if o.Phase == "" {
+		o.Phase = "authorization"
+	}
+	if failed.Hint != "" {
+		o.Hint = failed.Hint
+	}
 	if auth.IsLocal(failed.At) { // the user's proxy may pass on the metadata of the server behind it
 		if server, err := auth.SafeURL(failed.Other); err == nil {
 			login := wire.Run("login " + shellwords.Quote(server.String()))

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -431,7 +430,13 @@ func (c *Conn) noSuchTool(name string, all Catalogue) wire.Outcome {
 	}
 	otherKind := c.SuggestKind(ToolKind, name)
 	similar := similarName(ToolKind, name, names)
-	hint := cmp.Or(otherKind, c.hintForSyntax(name, names), hintForName(ToolKind, name, names))
+	hint := otherKind
+	if hint == "" {
+		hint = c.hintForSyntax(name, names)
+	}
+	if hint == "" {
+		hint = hintForName(ToolKind, name, names)
+	}
 	isUnknown := otherKind == "" && similar == ""
 	declaresNothing := string(c.Promised) == "{}"
 	if isUnknown && len(names) > maxNamesInHint && declaresNothing {

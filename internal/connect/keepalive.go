@@ -79,7 +79,10 @@ func (c *Conn) startKept(opt *client.Options, how *Keeping) {
 func (c *Conn) dialKept(opt *client.Options) {
 	socket := c.Saved.Held.Socket
 	c.Env.Held = c.Saved
-	c.Env.HeldUsed = cmp.Or(c.Store.LastUsed(*c.Saved), c.Saved.OpenedAt)
+	c.Env.HeldUsed = c.Store.LastUsed(*c.Saved)
+	if c.Env.HeldUsed.IsZero() {
+		c.Env.HeldUsed = c.Saved.OpenedAt
+	}
 	opt.Server.Keepalive = &keepalive.Dialer{Dial: func(ctx context.Context) (net.Conn, error) {
 		if err := state.CheckHeld(socket); err != nil {
 			return nil, err

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -57,7 +56,9 @@ func (c *Conn) Find(argv []string) wire.Outcome {
 		saved, _ := remembered.Session(t.Name)
 		c.Saved = &saved
 		c.childDir = saved.Folder
-		c.Env.Auth.Account = cmp.Or(c.Env.Auth.Account, saved.Account)
+		if c.Env.Auth.Account == "" {
+			c.Env.Auth.Account = saved.Account
+		}
 		if saved.From != nil {
 			if out := c.FindOrigin(saved.From); !out.OK() {
 				return out

@@ -1,9 +1,6 @@
 package auth
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Settings are the user's choices for logins at a server. They are stored, so that the user need not
 // repeat them.
@@ -28,13 +25,19 @@ type Settings struct {
 // withDefaults returns s with the values of last for the settings that are not set.
 func (s Settings) withDefaults(last Settings) Settings {
 	s.Named = s.Named || last.Named
-	s.DocumentURL = cmp.Or(s.DocumentURL, last.DocumentURL)
+	if s.DocumentURL == "" {
+		s.DocumentURL = last.DocumentURL
+	}
 	if s.Redirect == "" && s.Port == nil { // either of them sets the redirect URI
 		s.Redirect = last.Redirect
 		s.Port = last.Port
 	}
-	s.AssumePKCE = cmp.Or(s.AssumePKCE, last.AssumePKCE)
-	s.OmitResource = cmp.Or(s.OmitResource, last.OmitResource)
+	if s.AssumePKCE == nil {
+		s.AssumePKCE = last.AssumePKCE
+	}
+	if s.OmitResource == nil {
+		s.OmitResource = last.OmitResource
+	}
 	if s.Parameters == nil {
 		s.Parameters = last.Parameters
 	}

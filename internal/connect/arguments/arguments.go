@@ -3,7 +3,6 @@ package arguments
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,7 +135,9 @@ func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
 	if bad := jsonraw.Valid(raw); bad != nil {
 		err := NotJSON(raw, source, bad)
 		if notJSON, ok := errors.AsType[*usage.JSONError](err); ok && source == FromArgv {
-			notJSON.Hint = cmp.Or(hintForArgs(arg), notJSON.Hint)
+			if hint := hintForArgs(arg); hint != "" {
+				notJSON.Hint = hint
+			}
 		}
 		return nil, err
 	}
@@ -171,7 +172,9 @@ func joinProblems(problems []error) error {
 		}
 		out := usage.Outcome(err)
 		all.Findings = append(all.Findings, wire.Finding{Rule: "argument", Severity: wire.Error, Text: out.Text})
-		all.Hint = cmp.Or(all.Hint, out.Hint)
+		if all.Hint == "" {
+			all.Hint = out.Hint
+		}
 	}
 	if len(problems) == 0 {
 		return nil

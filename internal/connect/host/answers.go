@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -86,7 +85,9 @@ func makeAbsolute(f *Answers) error {
 	var failed error // of the first path that cannot be made absolute
 	absolute := func(name string) string {
 		path, err := filepath.Abs(name)
-		failed = cmp.Or(failed, err)
+		if failed == nil {
+			failed = err
+		}
 		return path
 	}
 	f.Answers = sliceutil.Map(f.Answers, func(text string) string {

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,7 +90,10 @@ func markDisabled(e *Env, all []ConfigFile) {
 			disabled = append(disabled, target.SwitchedOff(f.doc, folder)...)
 		}
 	}
-	home := cmp.Or(e.Getenv("HOME"), e.Getenv("USERPROFILE"))
+	home := e.Getenv("HOME")
+	if home == "" {
+		home = e.Getenv("USERPROFILE")
+	}
 	for _, name := range []string{
 		filepath.Join(folder, ".claude", "settings.json"),
 		filepath.Join(folder, ".claude", "settings.local.json"),

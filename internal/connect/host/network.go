@@ -60,13 +60,15 @@ func fillMissing(typed, saved state.Reach) state.Reach {
 	} else if typed.Cert == "" { // the user replaces only the key
 		typed.Cert = saved.Cert
 	}
-	if typed.Proxy == "" {
-		typed.Socket = cmp.Or(typed.Socket, saved.Socket)
+	if typed.Proxy == "" && typed.Socket == "" {
+		typed.Socket = saved.Socket
 	}
-	if typed.Socket == "" {
-		typed.Proxy = cmp.Or(typed.Proxy, saved.Proxy)
+	if typed.Socket == "" && typed.Proxy == "" {
+		typed.Proxy = saved.Proxy
 	}
-	typed.CACert = cmp.Or(typed.CACert, saved.CACert)
+	if typed.CACert == "" {
+		typed.CACert = saved.CACert
+	}
 	if len(typed.Resolve) == 0 {
 		typed.Resolve = saved.Resolve
 	}

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -88,7 +87,9 @@ func (e *Env) InputValue(ctx context.Context, in target.ClientInput) (string, er
 		if err != nil {
 			return "", err
 		}
-		value = cmp.Or(value, in.Default)
+		if value == "" {
+			value = in.Default
+		}
 	}
 	if in.Secret {
 		e.Secrets.Learn(value)

@@ -3,7 +3,6 @@
 package toolcall
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -244,7 +243,14 @@ func hintForArguments(tool *connect.Definition, o *Request, findings []wire.Find
 	if takesNoArguments(tool.InputSchema) {
 		return wire.Hint(o.Name + " takes no arguments; --no-validate sends them anyway")
 	}
-	return wire.Hint(cmp.Or(o.Otherwise(findings), o.Given.Joined(findings), o.Given.Split()))
+	hint := o.Otherwise(findings)
+	if hint == "" {
+		hint = o.Given.Joined(findings)
+	}
+	if hint == "" {
+		hint = o.Given.Split()
+	}
+	return wire.Hint(hint)
 }
 
 // invalidArguments returns the outcome for findings about the arguments. It is OK without findings.

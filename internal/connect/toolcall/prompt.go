@@ -1,7 +1,6 @@
 package toolcall
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -65,7 +64,9 @@ func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembe
 	raw, out := c.Entry(ctx, connect.PromptKind, o.Name)
 	if out.Kind == wire.InvalidArguments {
 		out.Method = "prompts/get"
-		out.Hint = cmp.Or(c.SuggestKind(connect.PromptKind, o.Name), out.Hint)
+		if hint := c.SuggestKind(connect.PromptKind, o.Name); hint != "" {
+			out.Hint = hint
+		}
 	}
 	if !out.OK() {
 		return false, out

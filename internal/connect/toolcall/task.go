@@ -97,7 +97,10 @@ func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, stored st
 	}
 	lastText := ""
 	show := func(task client.Task) {
-		text := cmp.Or(task.Message, string(task.Status))
+		text := task.Message
+		if text == "" {
+			text = string(task.Status)
+		}
 		c.Env.UI.Waiting("task: "+text, ctrlCEffect)
 		if c.Env.Verbose > 0 && text != lastText {
 			note := fmt.Sprintf("task %s is %s", task.ID, task.Status)
