@@ -70,7 +70,10 @@ type findingList struct {
 // add records a violation and returns it as a finding. Violations with the same fingerprint become
 // one finding with the highest severity.
 func (f *findingList) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
-	severity := cmp.Or(h.Severity, r.Severity)
+	severity := h.Severity
+	if severity == "" {
+		severity = r.Severity
+	}
 	spot := e.Spot()
 	if h.Spot.Seq != 0 { // the violation is in an earlier frame than the event
 		spot = h.Spot

@@ -268,7 +268,10 @@ func (l *Linter) recordHit(h conv.Hit) {
 	}
 	h.Got = l.hideSecrets(h.Got)
 	h.Want = l.hideSecrets(h.Want)
-	severity := cmp.Or(h.Severity, l.rules[bound.ruleIndex].Severity)
+	severity := h.Severity
+	if severity == "" {
+		severity = l.rules[bound.ruleIndex].Severity
+	}
 	// A warning about the whole value, such as that a text is long, says nothing about its parts.
 	coversInside := severity == conv.Error || severity == conv.Warn && h.Pointer != ""
 	l.violations = append(l.violations, violation{pointer, coversInside})

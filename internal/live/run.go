@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -88,8 +87,8 @@ func (s *Store) Step() {
 
 // begin returns a Store that has read the beginning of a file, or nothing of a Ring yet.
 func begin(o Options) (*Store, error) {
-	if o.Path == "" {
-		o.MaxRows = cmp.Or(o.MaxRows, maxRows)
+	if o.Path == "" && o.MaxRows == 0 {
+		o.MaxRows = maxRows
 	}
 	tail, err := NewTail(o)
 	if err != nil {

@@ -170,9 +170,15 @@ func (x *talk) refresh() {
 		if t := r.LastFrameTime(); t.After(doc.Last) {
 			doc.Last = t
 		}
-		doc.Revision = cmp.Or(r.Revision, doc.Revision)
-		doc.Client = cmp.Or(r.Client(), doc.Client)
-		doc.Server = cmp.Or(r.Server(), doc.Server)
+		if r.Revision != "" {
+			doc.Revision = r.Revision
+		}
+		if client := r.Client(); client != "" {
+			doc.Client = client
+		}
+		if server := r.Server(); server != "" {
+			doc.Server = server
+		}
 		if r.Dir == wire.Sent && !r.IsSeparate && !r.OpensConversation() {
 			x.hasRequests = true
 		}

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"io"
 	"net"
@@ -263,7 +262,10 @@ func (f *faultedRequest) applyToResponse(resp *http.Response) (*http.Response, e
 
 // sessionID returns the session id of the response, or else of the request, or "".
 func (f *faultedRequest) sessionID(resp *http.Response) string {
-	return cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.req.Header.Get("Mcp-Session-Id"))
+	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
+		return id
+	}
+	return f.req.Header.Get("Mcp-Session-Id")
 }
 
 // uncompress decodes a response that rules or filters may need to read. A response with an unknown

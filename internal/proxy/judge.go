@@ -165,7 +165,10 @@ func (j *Judge) Add(f wire.Frame) {
 	// Watches that are over end before the frame, which they must not see.
 	j.AdvanceTo(f.Time)
 	j.finishIf(func(w *watch) bool {
-		quietSince := cmp.Or(w.endedAt, w.didAt)
+		quietSince := w.endedAt
+		if quietSince.IsZero() {
+			quietSince = w.didAt
+		}
 		if quietSince.IsZero() || j.lastTime.Sub(quietSince) <= WatchTime {
 			return false
 		}

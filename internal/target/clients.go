@@ -1,7 +1,6 @@
 package target
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -147,9 +146,18 @@ func (c Client) File(goos string, getenv func(string) string) string {
 	if !ok {
 		file = c.paths[""]
 	}
-	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
-	config := cmp.Or(getenv("XDG_CONFIG_HOME"), path.Join(home, ".config"))
-	codex := cmp.Or(getenv("CODEX_HOME"), path.Join(home, ".codex"))
+	home := getenv("HOME")
+	if home == "" {
+		home = getenv("USERPROFILE")
+	}
+	config := getenv("XDG_CONFIG_HOME")
+	if config == "" {
+		config = path.Join(home, ".config")
+	}
+	codex := getenv("CODEX_HOME")
+	if codex == "" {
+		codex = path.Join(home, ".codex")
+	}
 	folders := strings.NewReplacer("$HOME", home, "$CONFIG", config, "$APPDATA", getenv("APPDATA"), "$CODEX", codex)
 	return folders.Replace(file)
 }

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -233,7 +232,13 @@ func (s *Schema) Item(e Expected, index int) (Expected, bool) {
 		if index < len(prefix) {
 			return prefix[index : index+1]
 		}
-		items := cmp.Or(array.Items2020, asSchema(array.Items), asSchema(array.AdditionalItems))
+		items := array.Items2020
+		if items == nil {
+			items = asSchema(array.Items)
+		}
+		if items == nil {
+			items = asSchema(array.AdditionalItems)
+		}
 		if items != nil {
 			return []*jsonschema.Schema{items}
 		}

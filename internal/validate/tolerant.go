@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -111,7 +110,10 @@ func renameTypes(members map[string]any) {
 
 // renamedType returns JSON Schema's name of a type, or an unknown name unchanged.
 func renamedType(name string) string {
-	return cmp.Or(otherTypes[strings.ToLower(name)], name)
+	if standard := otherTypes[strings.ToLower(name)]; standard != "" {
+		return standard
+	}
+	return name
 }
 
 // mergeBound replaces a boolean exclusive limit of draft-04 by the number that it applies to.

@@ -4,7 +4,6 @@
 package rules
 
 import (
-	"cmp"
 	"slices"
 
 	"mcpc/internal/lint/conv"
@@ -46,7 +45,10 @@ func shapeCheck(t Tools) Check {
 				if f.Severity != wire.Error {
 					severity = conv.Warn
 				}
-				want := cmp.Or(f.Want, "what the schema of "+e.Rev.String()+" describes")
+				want := f.Want
+				if want == "" {
+					want = "what the schema of " + e.Rev.String() + " describes"
+				}
 				e.Hit(conv.Hit{Severity: severity, Pointer: f.Pointer, Got: f.Text, Want: want})
 			}
 		},

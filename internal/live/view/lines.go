@@ -2,7 +2,6 @@ package view
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -440,7 +439,10 @@ func outcomeWords(r *rows.Row) string {
 	if x, err := readExchange(r, maxBytes); err == nil && x.Response.Raw != nil {
 		return rowResponse(r, x.Response)
 	}
-	return cmp.Or(r.Text, strings.ReplaceAll(r.Channel, "_", " "))
+	if r.Text != "" {
+		return r.Text
+	}
+	return strings.ReplaceAll(r.Channel, "_", " ")
 }
 
 // requestText describes a request of either side in a few words.

@@ -2,7 +2,6 @@ package view
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -243,7 +242,10 @@ var bareRequests = map[string]string{"DELETE": "ends the session", "GET": "opens
 // message. It adds no line if the stream ended as expected.
 func (l *liner) addStream(f wire.Frame) {
 	if f.Kind == wire.Head && f.HTTP.Field(lastEventID) == "" {
-		text := cmp.Or(bareRequests[f.HTTP.Method], f.HTTP.Method)
+		text := bareRequests[f.HTTP.Method]
+		if text == "" {
+			text = f.HTTP.Method
+		}
 		l.add(Line{Dir: wire.Sent.String(), Time: f.Time, Kind: lineRequest, Text: text})
 		return
 	}

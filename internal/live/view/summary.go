@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -172,7 +171,11 @@ func inputRequests(result jsonraw.Members) string {
 		request, _ := jsonraw.Object(r.Value)
 		texts = append(texts, questionText(request.Text("method"), request.Value("params")))
 	}
-	return cmp.Or(strings.Join(texts, ", "), "for input")
+	text := strings.Join(texts, ", ")
+	if text == "" {
+		return "for input"
+	}
+	return text
 }
 
 // toolResultText describes the result of a tool call in a few words.

@@ -340,7 +340,11 @@ func describeChanges(was, is *Definition) string {
 	if more := len(all) - maxTexts; more > 0 {
 		texts = append(texts, "and "+english.Plural(more, "more change"))
 	}
-	return cmp.Or(strings.Join(texts, "; "), "its text changed")
+	text := strings.Join(texts, "; ")
+	if text == "" {
+		return "its text changed"
+	}
+	return text
 }
 
 // explainListing returns whether a tool was listed, for the Listed of out, and why a client may not

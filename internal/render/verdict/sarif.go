@@ -155,7 +155,10 @@ func newSARIFRule(rule Rule) sarifRule {
 	s.Help.Text = rule.Fix + "\n" + rule.Source
 	s.Help.Markdown = fmt.Sprintf("%s\n\nFix: %s\n\nSource: %s",
 		sanitize.Markdown(rule.Title), sanitize.Markdown(rule.Fix), sanitize.Markdown(rule.Source))
-	s.Default.Level = cmp.Or(sarifLevels[rule.Severity], "warning")
+	s.Default.Level = sarifLevels[rule.Severity]
+	if s.Default.Level == "" {
+		s.Default.Level = "warning"
+	}
 	s.Properties.Tags = rule.Tags
 	return s
 }

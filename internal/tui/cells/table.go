@@ -1,9 +1,5 @@
 package cells
 
-import (
-	"cmp"
-)
-
 // A Column is a column of a table. Without room, the columns with the largest DropOrder are left out
 // first, and those with 0 never. Flex is the column's share of the remaining width.
 type Column struct {
@@ -61,7 +57,10 @@ func Widths(columns []Column, width int) []int {
 func Head(columns []Column, widths []int, sort string) Line {
 	return Row(columns, widths, func(i, _ int) Line {
 		head := columns[i].Head
-		order := cmp.Or(columns[i].Sort, head)
+		order := columns[i].Sort
+		if order == "" {
+			order = head
+		}
 		switch {
 		case head == "":
 		case sort == order:
