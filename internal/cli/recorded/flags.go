@@ -1,7 +1,6 @@
 package recorded
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -21,8 +20,11 @@ func (r Request) Revision() string {
 	if r.Row.Method != "initialize" || r.Row.Revision != "" {
 		return r.Row.Revision
 	}
+	if revision := r.head().Field("Mcp-Protocol-Version"); revision != "" {
+		return revision
+	}
 	params, _ := jsonraw.Object(r.Params())
-	return cmp.Or(r.head().Field("Mcp-Protocol-Version"), params.Text("protocolVersion"))
+	return params.Text("protocolVersion")
 }
 
 // AppendCommandWords appends the words of the mcpc command that sends the request, and returns its

@@ -2,7 +2,6 @@ package recorded
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -123,7 +122,10 @@ func ownAnswers(c *connect.Conn) host.Answers {
 
 // newFileFor returns an empty file of saved calls for the server of a conversation.
 func newFileFor(c *connect.Conn) saved.File {
-	session := cmp.Or(c.Saved, c.OneOff)
+	session := c.Saved
+	if session == nil {
+		session = c.OneOff
+	}
 	var f saved.File
 	switch {
 	case c.Target.Kind == target.Known:

@@ -1,7 +1,6 @@
 package recorded
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -188,7 +187,10 @@ func (s *ExportSaver) addAnswers(flags host.Answers) error {
 func (s *ExportSaver) setServer(r Request) error {
 	address := r.Address()
 	argv := r.ServerArgv()
-	where := cmp.Or(address, strings.Join(argv, " "))
+	where := address
+	if where == "" {
+		where = strings.Join(argv, " ")
+	}
 	if where == "" {
 		return &traffic.ScriptError{Text: "the recording does not name the server"}
 	}
