@@ -77,7 +77,7 @@ func TestWordsForRules(t *testing.T) {
 			"nonsense",
 		},
 		{"-", 1, ""},
-		{"none", 0, "reading none: no such file or directory"},
+		{"none", 0, `"none" is neither a file nor a rule`},
 		{"a b", 0, `"a b" is neither a file nor a rule`},
 		{"", 0, `"" is neither a file nor a rule`},
 	} {

@@ -33,7 +33,7 @@ var CommandSynonyms = []CommandSynonym{
 		"ls, ll, dir, tools, tool, list-tools, tools-list, get-tools, tools ls, tools list, tool list, tool ls, get tools",
 		"did you mean `list {}`?",
 	},
-	{"ls NAME, list-all", "did you mean `list {all}`?"},
+	{"ls NAME, list-all, inventory", "did you mean `list {all}`?"},
 	{"tools NAME, tool NAME, schema, usage, tools-get, get-tool, describe-tool, tools get, tools show, " +
 		"tools describe, tool get, tool show, tool describe, get tool", "did you mean `describe {NAME}`?"},
 	{"tools-call, tool-call, call-tool, tools call, tool call, tools run, tool run, exec, execute, invoke, run-tool, " +
@@ -70,7 +70,7 @@ var CommandSynonyms = []CommandSynonym{
 	// sessions and known servers
 	{
 		"ps, session, session list, session ls, sessions list, sessions ls, sessions show, sessions status, " +
-			"context, contexts, profile, profiles, daemon",
+			"context, contexts, profile, profiles, daemon, connections",
 		"did you mean `sessions`?",
 	},
 	{
@@ -112,18 +112,20 @@ var CommandSynonyms = []CommandSynonym{
 	{"record --, capture --, sniff --, trace --, spy --, wrap --, wiretap --", "did you mean `tap {}`?"},
 	{"record URL, capture URL, sniff URL, trace URL, spy URL, mitm URL", "did you mean `proxy --to {URL}`?"},
 	{"mitm, man-in-the-middle, reverse-proxy", "did you mean `proxy --to {URL}`?"},
-	{"stdio-proxy", "did you mean `tap {-- COMMAND}`?"},
+	{"stdio-proxy, proxy-stdio", "did you mean `tap {-- COMMAND}`?"},
 	{
 		"inspector URL, ui URL, web URL, gui URL",
 		"`init {URL}`, then `inspect --web --allow call` calls its tools; `proxy --to {URL} --web` shows other clients",
 	},
-	{"inspector, dev, monitor, top, live, tui", "did you mean `inspect {}`?"},
+	{"inspector, inspect-server, dev, monitor, top, live, tui", "did you mean `inspect {}`?"},
 	{"ui, web, gui, dashboard, browser, browse, viewer, view", "did you mean `inspect --web {}`?"},
 	{"intercept, breakpoint", "did you mean `inspect --allow intercept`?"},
 	{"statistics, metrics, summary", "did you mean `log --stats {}`?"},
 	{"har", "did you mean `export {last} --as har`?"},
 	{"share, report, bug, bundle", "did you mean `export {last} --as bundle`?"},
 	{"playback", "did you mean `mock {last}`?"},
+	{"replay-last", "did you mean `replay last`?"},
+	{"secrets", "`export --check FILE` searches a file for secrets; recordings contain none"},
 	{"chaos", "did you mean `help faults`?"},
 
 	// tests
@@ -213,6 +215,10 @@ var FlagSynonyms = []FlagSynonym{
 		"--args",
 		"did you mean --args?",
 	},
+	{"replay", "arg, args, set, param", "--print", "did you mean `replay NUMBER {NAME=VALUE} --print`?"},
+	{"servers", "check, ping, status, health, test, probe", "", "did you mean `list --all`? it asks each known server"},
+	{"sessions", "show-ids, show-id, id, session-id, session-ids, show-session-ids", "--ids", "did you mean --ids?"},
+	{"export", "all", "", "did you mean `export all`?"},
 	{
 		"prompt", "args, params, arguments, input, data, d", useArguments,
 		"arguments are words: `prompt NAME {NAME=VALUE}`",

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -21,8 +20,6 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/loopback"
-	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
@@ -145,30 +142,11 @@ func runInit(
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st term.Style) error { return writeSummary(c, w, st) }
 	err := cmdutil.Show(ctx, f, out, ans, "server/discover", "initialize")
-	showSessionID(f, c)
 	if fromCard == nil {
 		return err
 	}
 	server, _ := jsonraw.Object(c.Info().ServerInfo)
 	return cmdutil.Join(err, fromCard.compare(f, server.Text("name"), server.Text("version"), c.Revision()))
-}
-
-// showSessionID shows the session id with --explain. The id is a credential, so it is shown only at
-// a terminal, only for a server on this machine, and only when the session is opened.
-func showSessionID(f *cmdutil.Factory, c *connect.Conn) {
-	if !f.Explain || !f.ErrStyle.Terminal {
-		return
-	}
-	endpoint, err := url.Parse(c.Saved.Endpoint)
-	if err != nil || !loopback.IsLoopback(endpoint.Hostname()) {
-		return
-	}
-	id := c.Memory().SessionID
-	if id == "" {
-		return
-	}
-	text := "shown here only, since the server is on this machine: Mcp-Session-Id: " + f.ErrStyle.Line(id)
-	failure.Note(f.Stderr(), f.ErrStyle, text)
 }
 
 // keepSession stores the connection as a session and makes it the current one. The session is called

@@ -68,7 +68,7 @@ func formatOfFile(name string) string {
 const exportHelp = `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE, or -
 for stdin, is all exchanges in it. A FILTER (mcpc help filters) selects some of
 them: after a FILE of its exchanges, after a NUMBER of that NUMBER's run, and
-alone of everything that mcpc recorded.
+alone of everything that mcpc recorded; "all" is everything.
 
   har        HTTP Archive 1.2, for the network panel of a browser
   curl       shell commands that send the same bytes; with a session they open
@@ -103,7 +103,7 @@ with 1 if there are any.`
 func NewExport(f *cmdutil.Factory) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
-		Use:   "export [NUMBER | last | FILE[#NUMBER]] [FILTER...] | --check FILE",
+		Use:   "export [NUMBER | last | all | FILE[#NUMBER]] [FILTER...] | --check FILE",
 		Short: "export recorded exchanges: HAR, curl, a bundle, Markdown",
 		Long:  exportHelp,
 		Example: `  mcpc export last --as curl
@@ -124,7 +124,10 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 				return err
 			}
 			words := args
-			if !isFilter(args[0]) {
+			switch {
+			case args[0] == "all" && !recorded.NamesTraffic("all"):
+				words = args[1:]
+			case !isFilter(args[0]):
 				o.word = args[0]
 				words = args[1:]
 			}
@@ -171,7 +174,7 @@ func (o *exportOptions) validate(f *cmdutil.Factory, args []string) error {
 	case o.bundle.IsSet() && o.format != "bundle":
 		return usage.New("--redact, --strict, --note and --yes are for bundles", "use --as bundle")
 	case len(args) == 0:
-		return usage.New("export takes a number that mcpc log shows, last, a file, or a filter such as since:1h",
+		return usage.New("export takes a number that mcpc log shows, last, all, a file, or a filter such as since:1h",
 			wire.Run("export last --as "+o.format))
 	}
 	return nil
