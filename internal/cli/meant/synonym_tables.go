@@ -215,7 +215,7 @@ var FlagSynonyms = []FlagSynonym{
 		"--args",
 		"did you mean --args?",
 	},
-	{"replay", "arg, args, set, param", "--print", "did you mean `replay NUMBER {NAME=VALUE} --print`?"},
+	{"replay", "arg, args, set, param", "", "did you mean `replay NUMBER {NAME=VALUE} --print`?"},
 	{"servers", "check, ping, status, health, test, probe", "", "did you mean `list --all`? it asks each known server"},
 	{"sessions", "show-ids, show-id, id, session-id, session-ids, show-session-ids", "--ids", "did you mean --ids?"},
 	{"export", "all", "", "did you mean `export all`?"},

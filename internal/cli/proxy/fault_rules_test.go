@@ -411,7 +411,7 @@ func TestRulesThatCannotBeUsed(t *testing.T) {
 	}{
 		{"rules.txt, line 2, column 33: delay must be a time", []string{"--fault", rules}},
 		{"did you mean flaky?", []string{"--fault", "preset:flakey"}},
-		{"no such file", []string{"--fault", filepath.Join(t.TempDir(), "none")}},
+		{"is neither a file nor a rule", []string{"--fault", filepath.Join(t.TempDir(), "none")}},
 		{"--fault, line 1, column 9: kill child needs mcpc tap", []string{"--fault", "when do kill child"}},
 		{"no fault rules to report on", []string{"--fault-report", "-"}},
 		{"--fault-seed must be a whole number", []string{"--fault", "when do hang", "--fault-seed", "x"}},

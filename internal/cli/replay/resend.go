@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,8 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o options, words []strin
 		return usage.New(o.Verb+" takes the number of one exchange", wire.Run("log")+" lists them")
 	}
 	o.Word = words[0]
-	if recorded.NamesFile(o.Word) && len(words) == 2 && recorded.IsNumber(words[1]) {
+	isOther := func(word string) bool { return !isArgument(word) }
+	if slices.ContainsFunc(words[1:], isOther) {
 		return usage.New(o.Verb+" takes the number of one exchange", recorded.OneWordHint(o.Verb, words))
 	}
 	if err := o.RejectTwoServers(f); err != nil {
