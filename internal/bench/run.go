@@ -76,7 +76,8 @@ func secondsToDuration(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// runOpen starts each call at its planned time, or later if too many calls are in flight.
+// runOpen starts each call at its planned time, or later if too many calls are in flight. It omits
+// calls during a pause that the server asked for, and calls that are too late.
 func (r *planRun) runOpen(ctx context.Context) {
 	slots := make(chan struct{}, r.InFlight)
 	nextOffset := r.arrivals()

@@ -300,7 +300,8 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// storeChallenge stores the challenge of a refused request for mcpc login.
+// storeChallenge stores the challenge of a refused request, so that mcpc login without arguments
+// can use it. It replaces an earlier challenge.
 func storeChallenge(e *host.Env, r auth.Refusal) error {
 	store, err := e.Tokens()
 	if err != nil {

@@ -132,7 +132,8 @@ type CardServer struct {
 	Approved bool
 }
 
-// findCard makes the server of a card the target. It works without the state directory.
+// findCard makes the server of a card the target. It works without the state directory: the server
+// is then not remembered. It fails if the card's entry is not one server.
 func (c *Conn) findCard(s *CardServer) wire.Outcome {
 	if store, err := state.Open(c.Env.State); err == nil {
 		c.Store = store
@@ -234,7 +235,8 @@ func (c *Conn) resolveVariables(ctx context.Context) (target.Server, error) {
 	return s, err
 }
 
-// explainUnresolved returns the outcome if a variable of the configured server has no value.
+// explainUnresolved returns the outcome if a variable of the configured server has no value: which
+// variable is missing, or that the user interrupted the question for it.
 func (c *Conn) explainUnresolved(ctx context.Context, err error) wire.Outcome {
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}

@@ -101,7 +101,8 @@ func (c *Conn) isKnownNoise(saved *state.Session, f wire.Finding) bool {
 	return false
 }
 
-// rememberNoise stores with the session which warnings about text on stdout were shown.
+// rememberNoise stores with the session which warnings about text on stdout were shown, so that
+// later commands do not show them again. It stores nothing without a session.
 func (c *Conn) rememberNoise(ctx context.Context) {
 	c.Mu.Lock()
 	noise := c.newNoise

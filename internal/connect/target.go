@@ -77,6 +77,7 @@ func (c *Conn) Find(argv []string) wire.Outcome {
 }
 
 // setTarget sets the target, its name for the user and the key that its revision is cached under.
+// For a target other than a session it also sets c.OneOff.
 func (c *Conn) setTarget(t target.Target) {
 	c.Target = t
 	switch t.Kind {

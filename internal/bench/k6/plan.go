@@ -137,7 +137,8 @@ type header struct {
 	Value any    `json:"value"`
 }
 
-// renderFiles returns the contents of the files by name.
+// renderFiles returns the contents of the files by name, and the secrets that the script reads from
+// the environment. It sends nothing and writes nothing.
 func renderFiles(p Plan) (map[string][]byte, []Secret, error) {
 	if len(p.Calls) == 0 {
 		return nil, nil, errors.New("there are no calls")

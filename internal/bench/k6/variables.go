@@ -87,7 +87,8 @@ func (v *variables) splitParams(raw json.RawMessage, bound []Bound) any {
 	return joinParts(v.appendSplit(parts, string(raw[end:]), inParams))
 }
 
-// define returns the variable for a placeholder. A placeholder has one variable.
+// define returns the name of the variable for a placeholder in a place: inURL, inParams or the name
+// of a header field. A placeholder has one variable, which the first place names.
 func (v *variables) define(placeholder, where string) string {
 	if name := v.names[placeholder]; name != "" {
 		return name

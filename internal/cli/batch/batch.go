@@ -102,7 +102,8 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 	return cmd
 }
 
-// openInput validates the options, and opens the file of calls or standard input.
+// openInput validates the options, and opens the file of calls or standard input. Its errors are
+// usage errors, except for a file that exists and cannot be opened. The caller closes the input.
 func openInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
 	isStdin := o.input == "-"
 	if o.parallel < 1 || o.parallel > maxParallel {

@@ -160,7 +160,8 @@ help exit-codes: no call succeeded, or the run ended because calls failed.`,
 	return cmd
 }
 
-// validateArguments parses the arguments, and rejects options that are invalid or cannot be combined.
+// validateArguments parses the arguments into o, and rejects options that are invalid or cannot be
+// combined. It sends nothing.
 func (o *options) validateArguments(f *cmdutil.Factory, words []string, document string) error {
 	if !f.ServerGiven && o.argv == nil { // the first word is the target
 		hasOnlyTarget := len(words) == 1 && (words[0] == "demo" || cmdutil.IsURL(words[0]))

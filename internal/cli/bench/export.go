@@ -71,7 +71,8 @@ func export(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	return nil
 }
 
-// k6Plan returns the load test for k6.
+// k6Plan returns the load test for k6, without secrets. It returns a usage error for a server that
+// k6 cannot call.
 func (m *measurement) k6Plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	if m.conn.Transport() != transport.StreamableHTTP {
 		return k6.Plan{}, usage.New(

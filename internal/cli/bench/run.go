@@ -83,7 +83,8 @@ func measureWithSamples(
 	return document, err
 }
 
-// openAll connects to the target, and to the second target of --against.
+// openAll connects to the target, and to the second target of --against. After an error only the
+// first connection may be open, which the command closes.
 func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (measurements []*measurement, err error) {
 	first, out := openMeasurement(ctx, f, o, o.argv)
 	if !out.OK() { // the command closes this connection
@@ -114,7 +115,8 @@ func closeOthers(ctx context.Context, measurements []*measurement) error {
 	return err
 }
 
-// measureAll makes the calls of the warm-up and of the plan, and returns the result.
+// measureAll makes the calls of the warm-up and of the plan, and returns the result. After an
+// interruption the result has the calls so far. samples may be nil.
 func measureAll(
 	ctx context.Context,
 	f *cmdutil.Factory,
@@ -211,7 +213,8 @@ func measureInTurns(ctx context.Context, plan bench.Plan, measurements []*measur
 	}
 }
 
-// judge adds the expectations and the comparison to the result.
+// judge adds to the result whether it is valid, the expectations with their outcomes, and the
+// comparison with an earlier result or the second target.
 func judge(d *bench.Document, o *options, measurements []*measurement) {
 	for i, r := range d.Results {
 		isInProcess := measurements[i].conn.Target.Kind == target.Demo

@@ -169,7 +169,7 @@ func (t *resultWriter) writeStages(r *bench.Result) {
 // barColumns bounds the length of a bar.
 const barColumns = 50
 
-// drawBars draws the distribution at a terminal.
+// drawBars draws the distribution at a terminal. A pipe gets none.
 func (t *resultWriter) drawBars(l *bench.Latency) {
 	if !t.st.Terminal || len(l.Bars) == 0 {
 		return

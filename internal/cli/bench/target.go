@@ -94,7 +94,8 @@ func (m *measurement) addStep(name string, durations ...time.Duration) {
 	m.setup = append(m.setup, bench.Step{Name: name, MedianUS: median.Microseconds(), Times: len(durations)})
 }
 
-// measureColdStarts measures new connections until the result of their first call.
+// measureColdStarts opens o.cold new connections, one after another, and records the times until
+// each was open and until the result of its first call. It stops at the first failure.
 func (m *measurement) measureColdStarts(ctx context.Context, o *options, argv []string) wire.Outcome {
 	var opened, answered []time.Duration
 	for range o.cold {

@@ -103,7 +103,8 @@ func parseCompleteArgs(f *cmdutil.Factory, words []string) (o completeOptions, e
 	return o, nil
 }
 
-// runComplete requests the completion and prints the values.
+// runComplete requests the completion and prints the values. If there are none, it says which names
+// the arguments have.
 func runComplete(ctx context.Context, f *cmdutil.Factory, o completeOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true})
 	if !out.OK() {

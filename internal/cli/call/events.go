@@ -34,7 +34,8 @@ type events struct {
 	questionCount int
 }
 
-// newEvents makes events the UI of the command.
+// newEvents makes events the UI of the command, and returns it. Failures become events too. Flags
+// for another output are a usage error.
 func newEvents(ctx context.Context, f *cmdutil.Factory) (*events, error) {
 	if f.JSON || f.Wire || f.Output != "" {
 		return nil, usage.New("--events writes JSON lines to standard output", "remove --json, --wire and -o")

@@ -123,7 +123,8 @@ func messageWord(message string) string {
 	return shellwords.Quote(message)
 }
 
-// runRaw sends the request, notification or bytes, and prints the response.
+// runRaw sends the request, notification or bytes, and prints the response. It suggests a method
+// for an unknown one.
 func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true, SkipNegotiation: true})
 	if !out.OK() {

@@ -67,7 +67,8 @@ whatever its scheme: mcpc never fetches it itself.`,
 	return cmd
 }
 
-// resolveURI sets o.uri. It expands a template with the values in args.
+// resolveURI sets o.uri to the URI in args[0]. If values follow or template is set, the URI is a
+// template: it is expanded, and o.unsetVariables are the variables without a value.
 func resolveURI(f *cmdutil.Factory, o *readOptions, args []string, template bool) error {
 	o.uri = args[0]
 	if len(args) == 1 && !template {

@@ -221,7 +221,8 @@ func runTaskResult(f *cmdutil.Factory, once bool) func(context.Context, *connect
 	}
 }
 
-// runTaskUpdate answers the input requests of a task.
+// runTaskUpdate answers the input requests of a task, and stores which were answered. It fails if
+// there is no open request, and in revisions in which only a waiting client is asked.
 func runTaskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, remembered state.Task) error {
 	if c.TaskOffer("").ByClient {
 		return cmdutil.Exit(

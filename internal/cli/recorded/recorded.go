@@ -272,7 +272,7 @@ func pickLast(f *cmdutil.Factory) (*rows.Capture, *rows.Row, wire.Outcome) {
 	return newest, last, out
 }
 
-// openLast opens the newest run.
+// openLast opens the newest run in the ring. It fails if nothing is recorded.
 func openLast(f *cmdutil.Factory) (Recording, wire.Outcome) {
 	ring, err := f.Env.Ring()
 	if err != nil {

@@ -55,7 +55,7 @@ type cancelOut struct {
 	Late  bool    `json:"late,omitempty"`
 }
 
-// LineOf returns the row as JSON.
+// LineOf returns the row in the form that is written as JSON.
 func LineOf(r *rows.Row) Line {
 	out := Line{
 		Number:        r.Number(),

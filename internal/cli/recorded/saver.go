@@ -167,7 +167,8 @@ func stepOf(method string, params json.RawMessage) (saved.Step, bool) {
 	return saved.Step{Verb: saved.Raw, Subject: method, Args: params}, true
 }
 
-// addAnswers sets how the file answers server requests. All steps share these answers.
+// addAnswers sets how the file answers server requests. All steps share these answers: it returns a
+// ScriptError for different ones.
 func (s *ExportSaver) addAnswers(flags host.Answers) error {
 	if host.IsZero(flags) {
 		return nil
@@ -183,7 +184,8 @@ func (s *ExportSaver) addAnswers(flags host.Answers) error {
 	return nil
 }
 
-// setServer sets the server of the file. All steps share it.
+// setServer sets the server of the file, with its header fields, from the first request. All steps
+// share it: it returns a ScriptError for a request to another server.
 func (s *ExportSaver) setServer(r Request) error {
 	address := r.Address()
 	argv := r.ServerArgv()

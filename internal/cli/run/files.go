@@ -33,7 +33,8 @@ type runFile struct {
 	selected map[int]bool
 }
 
-// findFiles returns the paths of files, and of all *.mcpc.yaml in a folder.
+// findFiles returns the paths of files, and of all *.mcpc.yaml in each folder. A path that does not
+// exist and a folder without such files are usage errors.
 func findFiles(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -144,7 +145,8 @@ func (all problems) asError() error {
 	return e
 }
 
-// readSaved reads a file, and checks what can be checked without a server.
+// readSaved reads a file, and returns the problems that can be found without a server. given are
+// the variables of the command line. If the file cannot be read, it has no steps.
 func readSaved(f *cmdutil.Factory, path string, given map[string]saved.Value) (*runFile, problems) {
 	file := &runFile{path: path, selected: map[int]bool{}}
 	text, err := f.Env.ReadFile(path, host.MostInput)

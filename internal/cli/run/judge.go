@@ -200,7 +200,8 @@ func (j *judgement) compileQuery(expr string) (*jq.Program, error) {
 	return jq.Compile(expr, variables...)
 }
 
-// checkQuery checks that a jq expression is true for the response.
+// checkQuery checks that a jq expression is true for the response. An invalid expression is an
+// error, an expression that fails is a miss.
 func (j *judgement) checkQuery(w saved.Wanted) {
 	raw := j.queryInput()
 	if raw == nil {
@@ -238,7 +239,8 @@ func (j *judgement) describeError(err error) string {
 	return "a jq error: " + strings.TrimPrefix(err.Error(), "error: ")
 }
 
-// captureVars evaluates the capture expressions of the step. Each must give exactly one value.
+// captureVars evaluates the capture expressions of the step, and sets the variables. Each must give
+// exactly one value other than null.
 func (j *judgement) captureVars() {
 	for _, c := range j.step.Capture {
 		program, err := j.compileQuery(c.Query)

@@ -179,7 +179,8 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 	return r, invalid
 }
 
-// run runs all files, and prints and writes the reports.
+// run runs all files, and prints and writes the reports. The error has the outcome of the run, and
+// the failures to close a connection or to write a report.
 func (r *runner) run(ctx context.Context) error {
 	f := r.factory
 	out := cmdutil.CheckOutput(f.Output)

@@ -40,7 +40,9 @@ type fileRun struct {
 	result  report.File
 }
 
-// runFile runs the steps of one file over one connection.
+// runFile runs the selected steps of one file over one connection, and adds the result to the
+// report. If the connection cannot be opened, the first step gets the outcome and the others are
+// skipped.
 func (r *runner) runFile(ctx context.Context, file *runFile) {
 	f := r.factory.Invocation()
 	run := &fileRun{runner: r, factory: f, file: file, vars: map[string]saved.Value{}}
@@ -192,7 +194,8 @@ func (r *fileRun) lookupText(name string) (saved.Value, error) {
 	return v, nil
 }
 
-// runStep runs one step and judges the response.
+// runStep runs one step, judges the response and adds the result to the report. It stops the run
+// after an interruption, and after a failure with --fail-fast.
 func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 	result := report.Step{Name: s.Name, Line: r.file.doc.Place(s.At).Line, State: report.Passed}
 	if why := r.skipReason(ctx, s); why != "" {
@@ -388,7 +391,7 @@ func (r *fileRun) readResource(ctx context.Context, uri string, values arguments
 	return toolcall.ReadResource(ctx, r.conn, uri)
 }
 
-// listKind lists all pages of one kind.
+// listKind lists all pages of one kind, and returns them as one result.
 func (r *fileRun) listKind(ctx context.Context, word string) stepResponse {
 	k, _ := connect.KindNamed(word)
 	var l connect.Listing

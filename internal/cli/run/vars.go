@@ -131,7 +131,8 @@ func (f *runFile) hintToSet(variable string) string {
 	return "set " + variable
 }
 
-// parseVarFlags parses the --var flags.
+// parseVarFlags parses the --var flags into values by name. A later flag replaces an earlier one. A
+// value without := or @ has no type: a schema decides.
 func parseVarFlags(f *cmdutil.Factory, typed []string) (map[string]saved.Value, error) {
 	values := map[string]saved.Value{}
 	const flat = true // a name, not a path
@@ -186,7 +187,8 @@ func (r *runner) warnUnused() {
 	}
 }
 
-// variablesInQueries returns the names after a $ in the jq expressions of a step.
+// variablesInQueries returns the names after a $ in the jq expressions of a step. Some may be
+// variables of the expression itself.
 func variablesInQueries(s saved.Step) []string {
 	queries := sliceutil.Map(s.Expect.Queries, func(w saved.Wanted) string { return w.Text })
 	for _, c := range s.Capture {

@@ -64,7 +64,8 @@ code is accepted. With --tasks it also has tools that run as tasks.`,
 	return cmd
 }
 
-// runDemo serves the demo server over stdio or HTTP until the client closes the input or ctx ends.
+// runDemo serves the demo server over stdio until the client closes the input, or over HTTP. It
+// ends with ctx in both cases.
 func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
 	faults, err := o.fault.Start(f, faulty.Link(o.stdio))
 	if err != nil {

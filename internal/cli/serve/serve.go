@@ -126,7 +126,8 @@ func (o *options) validate(f *cmdutil.Factory, args []string) error {
 	return nil
 }
 
-// run serves until the client closes the input or the user interrupts it.
+// run serves until the client closes the input or the user interrupts it. Over stdio it returns nil
+// when the client closes the input.
 func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) error {
 	members, err := membersOf(f, o, args)
 	if err != nil {

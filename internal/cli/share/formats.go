@@ -89,7 +89,8 @@ func Failed(err error) wire.Outcome {
 	return usage.LocalIO("exporting", usage.Bare(err))
 }
 
-// writeReports writes an issue report about each exchange.
+// writeReports writes an issue report about each exchange, with an empty line between two reports.
+// It stops at the first exchange that cannot be read.
 func writeReports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row) error {
 	for i, row := range rows {
 		exchange, err := row.Exchange()

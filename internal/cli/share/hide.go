@@ -152,7 +152,7 @@ func (h *Hider) learnText(r Rule, text string) error {
 	return nil
 }
 
-// appendTexts appends the strings and numbers in a value, at any depth.
+// appendTexts appends to all the strings and numbers in a value, at any depth, and returns all.
 func appendTexts(value json.RawMessage, all []string) []string {
 	if members, err := jsonraw.Object(value); err == nil {
 		for _, m := range members {

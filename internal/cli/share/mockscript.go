@@ -54,7 +54,8 @@ func writeMockScript(w io.Writer, rows []*rows.Row, describeServer func(response
 	return s.out.Flush()
 }
 
-// writeHead writes the properties of the server.
+// writeHead writes the lines that describe the server: revisions, session, capabilities and tools.
+// It omits what was not recorded.
 func (s *mockScript) writeHead() {
 	s.out.WriteString("# exported by mcpc from a recording; mcpc help mock-scripts describes the format\n")
 	if s.server != "" {
@@ -78,7 +79,8 @@ func (s *mockScript) writeHead() {
 	}
 }
 
-// learn adds the data about the server in a row to the script.
+// learn adds to the script what a row shows about the server: its revision, whether rules need
+// HTTP, and, from a successful handshake or list, its capabilities and tools.
 func (s *mockScript) learn(row *rows.Row) error {
 	isOpening := mcp.IsOpening(row.Method)
 	isFromClient := !rows.IsByServer(row)

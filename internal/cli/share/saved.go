@@ -49,7 +49,8 @@ func exportSaved(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.
 	return err
 }
 
-// savedSteps makes steps of rows. If keepLists is set, every list becomes a step.
+// savedSteps makes steps of rows, and counts the rows that are omitted. If keepLists is set, every
+// list becomes a step.
 func savedSteps(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row, keepLists bool) (*recorded.ExportSaver, error) {
 	s := &recorded.ExportSaver{KeepLists: keepLists}
 	for _, row := range rows {

@@ -415,7 +415,7 @@ func Below(schema *validate.Schema, place validate.Expected, p Part) (validate.E
 	return schema.Member(place, p.Name)
 }
 
-// valueAt returns the value at a path, or nil.
+// valueAt returns the value at a path inside value, or nil if there is no such value.
 func valueAt(value json.RawMessage, path []Part) json.RawMessage {
 	for _, p := range path {
 		if !p.isItem {

@@ -67,7 +67,9 @@ func readScript(e *host.Env, texts []string) (script, error) {
 	return s, nil
 }
 
-// addContents adds one content, a list of contents, or an object of contents by name.
+// addContents adds one content, a list of contents, or an object of contents by name. An object
+// whose values are all objects is of the last form. Invalid JSON is a usage error that names
+// source.
 func (s *script) addContents(raw []byte, source string) error {
 	if bad := jsonraw.Valid(raw); bad != nil {
 		return arguments.NotJSON(raw, source, bad)

@@ -76,7 +76,9 @@ func (c *call) forwardProgress(params json.RawMessage) {
 	}
 }
 
-// respond answers a client's request that does not open or close a session.
+// respond answers a client's request that does not open or close a session: it continues the
+// suspended call that the request is the answer for, or forwards the request to the server that it
+// is for.
 func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
 	if s := g.takeSuspended(m); s != nil {
 		return s.resume(ctx, m, send)
@@ -291,7 +293,8 @@ func (c *call) wait(ctx context.Context, m *wire.Message) []byte {
 	}
 }
 
-// response returns the response to the client for the outcome of its call.
+// response returns the response to the client for the outcome of its call: the server's result or
+// error, converted to the client's era, or a failure if the server sent neither.
 func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
 	received := out.Message // nil if the server sent no response
 	toStateless := c.caller.Stateless

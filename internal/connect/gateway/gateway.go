@@ -97,7 +97,7 @@ type Gateway struct {
 	suspended       map[string]*suspension
 }
 
-// New returns a Gateway.
+// New returns a Gateway. It opens no connection before a client does.
 func New(o Options) *Gateway {
 	g := &Gateway{
 		Options: o, statePrefix: o.Token() + "-", shown: map[string]bool{}, matchedPatterns: map[string]bool{},
@@ -144,7 +144,8 @@ func (g *Gateway) Close() {
 	g.closingPeers.Wait()
 }
 
-// Prepare returns how a request is answered: see mcpserver.Handler.
+// Prepare returns how a request is answered: requests of the gateway itself at once, others by a
+// job that may wait for servers. It implements mcpserver.Handler.
 func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	switch m.Method {
 	case "initialize":
@@ -222,7 +223,7 @@ func withDisconnect(ctx context.Context, c mcpserver.Caller) (context.Context, f
 	return ctx, cancel
 }
 
-// Notified handles a notification of a client in a session.
+// Notified handles a notification of a client in a session. It implements mcpserver.Handler.
 func (g *Gateway) Notified(c mcpserver.Caller, m *wire.Message) {
 	p := g.sessionPeer(c)
 	if p == nil {

@@ -145,7 +145,8 @@ func (l *link) noteMissing(out wire.Outcome) {
 	l.showFailure(connect.Explain(l.env, out))
 }
 
-// storeList stores the table of a list, and returns the entries under the names that clients use.
+// storeList stores the table of a list, and returns the entries that clients see, under the names
+// that they use.
 func (l *link) storeList(
 	ctx context.Context,
 	conn *connect.Conn,

@@ -97,7 +97,8 @@ func looksHashed(name string) bool {
 	return strings.Trim(name[separatorIndex+1:], "0123456789abcdef") == ""
 }
 
-// serves reports whether a tool is served, and records the patterns that match it.
+// serves reports whether --allow and --deny let a tool be served, and records the patterns that
+// match it for warnUnused.
 func (g *Gateway) serves(m *Member, tool string) bool {
 	matches := func(patterns []string) bool {
 		isMatch := false
@@ -117,7 +118,8 @@ func (g *Gateway) serves(m *Member, tool string) bool {
 	return isAllowed && !denied
 }
 
-// warnUnused warns the user about patterns that match no tool of any server.
+// warnUnused warns the user about patterns that match no tool of any server. It must not be called
+// before the tools of all servers are known.
 func (g *Gateway) warnUnused() {
 	for _, flag := range []struct {
 		name     string

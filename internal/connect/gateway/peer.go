@@ -86,7 +86,8 @@ func (g *Gateway) sessionPeer(c mcpserver.Caller) *peer {
 	return g.sessions[c.Session]
 }
 
-// peerFor returns the peer of a request, or nil if there are too many.
+// peerFor returns the peer of a request: of its session or, for a stateless request, a peer with
+// the same capabilities. It returns nil if there are too many peers, and for an unknown session.
 func (g *Gateway) peerFor(c mcpserver.Caller) *peer {
 	if !c.Stateless {
 		return g.sessionPeer(c)

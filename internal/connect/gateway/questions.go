@@ -39,7 +39,9 @@ func (l *link) ask(ctx context.Context, q client.InputRequest) client.Answer {
 	return client.Answer{Result: result}
 }
 
-// askSession asks a client with a session by a request, on the stream of the call if that is open.
+// askSession asks a client with a session by a request, on the stream of the call if that is open,
+// and returns the client's result. It returns nil if the client refuses, or if nothing waits any
+// more.
 func (l *link) askSession(ctx context.Context, q client.InputRequest, askingCall *call) json.RawMessage {
 	select {
 	case <-l.peer.ready:
@@ -104,7 +106,9 @@ type suspension struct {
 // answerKey is the only member of inputRequests.
 const answerKey = "question"
 
-// suspend returns the response that asks the client, and stores the call until the client answers.
+// suspend returns the response that asks the client, and stores the call until the client answers
+// or the question is withdrawn. If too many calls wait already, it cancels the call and returns an
+// error.
 func (c *call) suspend(m *wire.Message, q *question) []byte {
 	g := c.link.peer.gateway
 	state := g.statePrefix + g.Token()

@@ -178,7 +178,8 @@ func (l *link) unwatch(uri string) {
 	}
 }
 
-// changeSession answers a request that sets the log level or a subscription of a session.
+// changeSession answers a request that sets the log level or a subscription of a session. A second
+// subscription to a resource changes nothing.
 func (p *peer) changeSession(ctx context.Context, m *wire.Message, params json.RawMessage) []byte {
 	if m.Method == "logging/setLevel" {
 		return p.setSessionLevel(ctx, m, jsonraw.TextOrRaw(jsonraw.First(params, "level")))

@@ -28,7 +28,8 @@ const (
 	Confirmed
 )
 
-// StandingOf returns the standing of s according to the stored approvals.
+// StandingOf returns the standing of s according to the stored approvals. A server is Changed if
+// only another form of it was approved.
 func StandingOf(trusts []state.Trust, s target.Server) Standing {
 	standing := unseen
 	fingerprint := s.Fingerprint()
@@ -76,7 +77,8 @@ func (e *Env) Trust(ctx context.Context, store *state.Store, s target.Server) er
 	return store.Trusts().Save(ctx, state.Trust{Fingerprint: s.Fingerprint(), Server: s.ID(), File: s.File, At: e.Now()})
 }
 
-// ServerFacts returns what the user has to confirm about a server, as rows of a name and a value.
+// ServerFacts returns what the user has to confirm about a server, without its secrets, as rows of
+// a name and a value. It omits empty values.
 func ServerFacts(e *Env, s target.Server) [][]string {
 	var rows [][]string
 	add := func(name, value string) {
