@@ -125,6 +125,11 @@ var CommandSynonyms = []CommandSynonym{
 	{"share, report, bug, bundle", "did you mean `export {last} --as bundle`?"},
 	{"playback", "did you mean `mock {last}`?"},
 	{"replay-last", "did you mean `replay last`?"},
+	{"resend-last, rerun, repeat, retry", "did you mean `replay {last} --print`?"},
+	{"repair", "did you mean `sessions repair`?"},
+	{"diff-tools", "did you mean `diff {A B}`?"},
+	{"bench-tool", "did you mean `bench {TARGET TOOL}`?"},
+	{"serve-all", "did you mean `serve --all`?"},
 	{"secrets", "`export --check FILE` searches a file for secrets; recordings contain none"},
 	{"chaos", "did you mean `help faults`?"},
 
