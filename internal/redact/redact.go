@@ -65,7 +65,7 @@ func hide(secret string) string {
 
 // RedactCommand returns the words of a command without their secrets: the word after a flag with a
 // secret name, the text after its "=", the user information and parameters of a URL, and the values
-// of secret names in a text. It knows no values, so that it searches only for names and forms.
+// of secret names in a text. It has no list of secret values, so it searches only for names and forms.
 func RedactCommand(argv []string) []string {
 	out := make([]string, len(argv))
 	for i, word := range argv {

@@ -122,7 +122,8 @@ func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 		return err
 	}
 	if script.TLS != "" && o.fault.HasRules() {
-		return usage.New("--fault cannot be combined with a script that uses TLS", "run "+wire.Run("proxy --fault")+" in front of it")
+		return usage.New("--fault cannot be combined with a script that uses TLS",
+			"run "+wire.Run("proxy --fault")+" in front of it")
 	}
 	faults, err := o.fault.Start(f, faulty.Link(o.stdio))
 	if err != nil {

@@ -186,7 +186,7 @@ type assignments struct {
 	appended int
 }
 
-// newAssignments returns assignments without a word. flat is the argument of ReadPath.
+// newAssignments returns empty assignments. flat is the argument of ReadPath.
 func newAssignments(flat bool) *assignments {
 	return &assignments{flat: flat, set: map[string]string{}, entered: map[string]string{}, appends: map[string]bool{}}
 }
