@@ -169,7 +169,7 @@ func (l *Latency) WriteHistogram(w io.Writer) error {
 			return err
 		}
 	}
-	const stepsPerHalf = 5 // of the calls that are left
+	const stepsPerHalf = 5 // lines until the number of slower calls is halved
 	const microsInMilli = 1000
 	_, err := h.PercentilesPrint(w, stepsPerHalf, microsInMilli)
 	return err

@@ -51,8 +51,8 @@ func finishTypesOnly(g *goWriter, all []wrapper, pkg string) []byte {
 	g.writeLine("package %s", pkg)
 	types := &goWriter{}
 	for _, w := range all {
-		types.writeTypes(w.input, w.ident+"Args are the arguments of "+w.ident+".", isInput)
-		types.writeTypes(w.output, w.ident+"Output is what "+w.ident+" gives.", !isInput)
+		types.writeTypes(w.input, "are the arguments of "+w.ident+".", isInput)
+		types.writeTypes(w.output, "is what "+w.ident+" gives.", !isInput)
 		types.writeAlias(w.argsAlias, "are the arguments of "+w.ident, w.input, isInput)
 		types.writeAlias(w.outputAlias, "is what "+w.ident+" gives", w.output, !isInput)
 	}
@@ -91,8 +91,8 @@ func (g *goWriter) writeComment(indent, s string) {
 
 // writeTool writes the types of a tool and the method that calls it.
 func (g *goWriter) writeTool(w wrapper) {
-	g.writeTypes(w.input, w.ident+"Args are the arguments of "+w.ident+".", isInput)
-	g.writeTypes(w.output, w.ident+"Output is what "+w.ident+" gives.", !isInput)
+	g.writeTypes(w.input, "are the arguments of "+w.ident+".", isInput)
+	g.writeTypes(w.output, "is what "+w.ident+" gives.", !isInput)
 	g.writeLine("")
 	g.writeComment("", fmt.Sprintf("%s calls the tool %s. %s", w.ident, strconv.Quote(w.tool.Name), w.tool.Description))
 	args := ""
@@ -115,15 +115,15 @@ func (g *goWriter) writeTool(w wrapper) {
 	g.writeLine("}")
 }
 
-// writeTypes writes the structs of a type, the outer struct first. about is the comment of the type; its
-// first word is replaced with the type's name. input is set for types of arguments.
+// writeTypes writes the structs of a type, the outer struct first. about is the comment of the type,
+// after its name. input is set for types of arguments. t may be nil.
 func (g *goWriter) writeTypes(t *typeDef, about string, input bool) {
 	if t == nil {
 		return
 	}
 	if t.typeKind == object && canBeStruct(t) {
 		g.writeLine("")
-		g.writeComment("", strings.Replace(about, strings.Fields(about)[0], t.name, 1)+" "+t.description)
+		g.writeComment("", t.name+" "+about+" "+t.description)
 		g.writeLine("type %s struct {", t.name)
 		for i, f := range t.fields {
 			if i > 0 {
@@ -137,9 +137,9 @@ func (g *goWriter) writeTypes(t *typeDef, about string, input bool) {
 		g.writeLine("}")
 	}
 	for _, f := range t.fields {
-		g.writeTypes(f.typ, f.typ.name+" is a part of "+t.name+".", input)
+		g.writeTypes(f.typ, "is a part of "+t.name+".", input)
 	}
-	g.writeTypes(t.item, "It is a part of another type.", input)
+	g.writeTypes(t.item, "is a part of another type.", input)
 }
 
 // enumRemark returns the list of an enum's values for a comment; "" if the type is not an enum.

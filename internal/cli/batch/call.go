@@ -76,7 +76,7 @@ func (call *batchCall) check() error {
 	return nil
 }
 
-// checkMember returns an error for a member that no call may have.
+// checkMember returns an error for a member that no call may have, by its name or its value.
 func checkMember(m jsonraw.Member) error {
 	switch m.Name {
 	case "tool", "method":
@@ -127,7 +127,8 @@ func (call *batchCall) parseToolCall() bool {
 	return true
 }
 
-// do makes the call of one line: it parses, validates and sends the call, and validates the result.
+// do makes the call of one line: it parses, validates and sends the call, and validates the result. It
+// returns the members of the line that are copied to the result, even if the line is invalid.
 func (b *batch) do(ctx context.Context, raw []byte) (echo []jsonraw.Member, out wire.Outcome) {
 	call, err := readCall(raw)
 	if err != nil {

@@ -60,8 +60,8 @@ type serverTasks struct {
 	otherServers int
 }
 
-// runTaskList prints the tasks of a server. It fails if the server does not support tasks and none
-// of it is remembered.
+// runTaskList prints the tasks of a server. It fails if the server does not support tasks and no
+// task of it is remembered.
 func runTaskList(ctx context.Context, f *cmdutil.Factory) error {
 	c, out := f.Open(ctx, connect.Options{RequireServerInfo: true})
 	if !out.OK() {

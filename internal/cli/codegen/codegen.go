@@ -151,23 +151,22 @@ func describeServer(c *connect.Conn) string {
 func setTarget(c *connect.Conn, src *codegen.Source) {
 	t := c.Target
 	what := "URL"
-	isSecret := redact.RedactURL(t.String()) != t.String()
+	text := t.String()
+	looksSecret := redact.RedactURL(text) != text
 	if t.Kind == target.Command {
 		what = "command"
-		isSecret = !slices.Equal(redact.RedactCommand(t.Command), t.Command)
+		text = strings.Join(t.Command, " ")
+		looksSecret = !slices.Equal(redact.RedactCommand(t.Command), t.Command)
 	}
-	words := t.String()
-	if t.Kind == target.Command {
-		words = strings.Join(t.Command, " ")
-	}
-	if isSecret || words == "" || c.Env.Secrets.Text(words) != words {
+	isKnownSecret := c.Env.Secrets.Text(text) != text
+	if looksSecret || isKnownSecret || text == "" {
 		c.Env.UI.Note("the server's " + what + " contains a secret and is omitted from the code: set Server, or MCPC_SERVER")
 		return
 	}
 	if t.Kind == target.Command {
 		src.Command = t.Command
 	} else {
-		src.Target = t.String()
+		src.Target = text
 	}
 }
 

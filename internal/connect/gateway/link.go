@@ -261,7 +261,7 @@ func (l *link) reportRenewal(r client.Renewal) {
 		process = nil
 	}
 	l.shownProcess = wire.ProcessFacts{}
-	l.level = ""
+	l.level = "" // the new session has none yet
 	l.mu.Unlock()
 	l.peer.gateway.Tell(l.Name+": "+r.Why, l.stderrLines(wire.Outcome{Process: process})...)
 	if c != nil {

@@ -68,8 +68,9 @@ func (l *link) askSession(ctx context.Context, q client.InputRequest, askingCall
 	return nil
 }
 
-// askStateless asks a stateless client in the response to its request. The client then sends the
-// request again with the answer.
+// askStateless asks a stateless client in the response to its request, and returns the result of the
+// answer. The client sends the answer with the request again. If it does not in time, or if the server
+// withdraws the question, the call is cancelled and the result is nil.
 func (c *call) askStateless(ctx context.Context, q client.InputRequest) json.RawMessage {
 	const toStateless = true // such questions have no separate id
 	pending := &question{
@@ -89,7 +90,7 @@ func (c *call) askStateless(ctx context.Context, q client.InputRequest) json.Raw
 	case result := <-pending.answer:
 		return result
 	case <-ctx.Done():
-		c.cancel() // its client does not come back
+		c.cancel() // its client does not come back, or would answer a question that is withdrawn
 	case <-c.link.peer.ctx.Done():
 	}
 	return nil

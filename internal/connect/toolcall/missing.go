@@ -65,20 +65,24 @@ func missingForm(input, arguments json.RawMessage) (question.Form, bool) {
 	properties := json.RawMessage("{}")
 	var required []json.RawMessage
 	for _, p := range schema.New(input).Schema().Properties() {
-		if _, there := given.Get(p.Name); !there && p.Required {
+		if _, isGiven := given.Get(p.Name); p.Required && !isGiven {
 			properties = jsonraw.With(properties, p.Name, p.Schema.Raw)
 			required = append(required, jsonraw.Quote(p.Name))
 		}
 	}
-	form, err := question.ParseForm(jsonraw.With(nil, "requestedSchema",
-		jsonraw.With(jsonraw.With(nil, "properties", properties), "required", jsonraw.List(required))))
+	requested := jsonraw.With(jsonraw.With(nil, "properties", properties), "required", jsonraw.List(required))
+	form, err := question.ParseForm(jsonraw.With(nil, "requestedSchema", requested))
+	if err != nil {
+		return form, false
+	}
 	for _, field := range form.Fields {
 		kind, _ := jsonraw.Text(jsonraw.First(field.Schema, "type"))
 		hasReference := bytes.Contains(field.Schema, []byte(`"$ref"`)) // into the tool's schema, not the form's
 		isTypedAsJSON := kind == "array" || kind == "object"
-		if hasReference || field.Kind == question.Other && !isTypedAsJSON {
+		isInexpressible := field.Kind == question.Other && !isTypedAsJSON
+		if hasReference || isInexpressible {
 			return form, false
 		}
 	}
-	return form, err == nil && len(form.Fields) > 0
+	return form, len(form.Fields) > 0
 }
