@@ -61,12 +61,11 @@ func Envelope(raw []byte, index *Index, room Members) (members Members, hasUnpai
 		members = append(members, s.newMember(name, from))
 		return isValid && len(members) <= MaxParts
 	})
-	switch {
-	case len(members) > MaxParts:
+	if len(members) > MaxParts {
 		err = &SyntaxError{Rule: "too_many", Text: "more members than any message has"}
-	case !isValid:
+	} else if !isValid {
 		err = s.syntaxError()
-	default:
+	} else {
 		err = s.checkEnd()
 	}
 	if err != nil {

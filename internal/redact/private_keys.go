@@ -33,11 +33,12 @@ func plainKey(text string) string {
 			return b.String()
 		}
 		isEscaped := i > from
-		switch {
-		case text[i] == '\r' || isEscaped && text[i] == 'r': // dropped: a line feed follows
-		case isEscaped && text[i] == 'n':
+		if text[i] == '\r' || isEscaped && text[i] == 'r' {
+			continue // a line feed follows
+		}
+		if isEscaped && text[i] == 'n' {
 			b.WriteByte('\n')
-		default:
+		} else {
 			b.WriteString(text[from : i+1])
 		}
 	}

@@ -163,12 +163,11 @@ func compareRange(a, b map[string]limit, end string, shared Types, add addFunc) 
 	}
 	order := 0 // positive if the range is smaller, negative if it is larger
 	canCompare := true
-	switch {
-	case !inA:
+	if !inA {
 		order = 1
-	case !inB:
+	} else if !inB {
 		order = -1
-	default:
+	} else {
 		order, canCompare = compareLimits(before, after, bound.upper)
 	}
 	if !canCompare && !equalJSON(before.raw, after.raw) {

@@ -91,12 +91,11 @@ func (d *Document) Resolve(ref string) (Place, bool) {
 		fragment = plain
 	}
 	var found Place
-	switch {
-	case fragment == "":
+	if fragment == "" {
 		found.Raw = d.root
-	case fragment[0] == '/':
+	} else if fragment[0] == '/' {
 		found = d.followPointer(fragment)
-	default:
+	} else {
 		if d.anchors == nil {
 			d.anchors = findAnchors(d)
 		}

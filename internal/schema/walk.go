@@ -121,15 +121,16 @@ func (t *Tree) BadRefs() []Ref {
 			}
 			base, fragment, _ := strings.Cut(target, "#")
 			ref := Ref{Pointer: n.Pointer + "/" + keyword, Target: target}
-			switch {
-			case base != "" && !isKnownBase(base, ids):
+			if base != "" && !isKnownBase(base, ids) {
 				ref.External = true
 				bad = append(bad, ref)
-			case base != "" || len(ids) > 1 || fragment == "": // points to an embedded resource
-			default:
-				if _, ok := doc.Resolve(target); !ok {
-					bad = append(bad, ref)
-				}
+				continue
+			}
+			if base != "" || len(ids) > 1 || fragment == "" {
+				continue // points to an embedded resource
+			}
+			if _, ok := doc.Resolve(target); !ok {
+				bad = append(bad, ref)
 			}
 		}
 	}

@@ -93,12 +93,11 @@ func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 		f.lastConn = frame.Conn
 	}
 	c.places = c.places[:0]
-	switch {
-	case frame.Kind == Head:
+	if frame.Kind == Head {
 		c.placeHead(ref, frame)
-	case frame.Kind == Body, frame.Kind == Event && frame.SSE.MayCarryMessage():
+	} else if frame.Kind == Body || frame.Kind == Event && frame.SSE.MayCarryMessage() {
 		c.placeMessage(ref, frame, t, noItem)
-	default:
+	} else {
 		c.noteBookmark(frame) // an event without a message can have an id, too
 		c.placeNonMessage(ref, frame)
 	}
@@ -454,27 +453,31 @@ func (c *connState) findNamedThread(frame *Frame, m *Traits) *thread {
 	if frame.Dir == Sent && (m.IsReply || m.ReportedToken != "") || frame.Dir == Received && m.CancelledID != "" {
 		requests = &c.serverRequests
 	}
-	switch {
-	case m.IsReply && frame.Dir == Received && c.carriers.Get(frame.Stream) != nil:
+	if m.IsReply && frame.Dir == Received && c.carriers.Get(frame.Stream) != nil {
 		return nil // its POST carried no request
-	case m.IsReply:
+	}
+	if m.IsReply {
 		if t := c.streams.Get(frame.Stream); t != nil && t.id == m.ID && m.ID != "" {
 			return t
 		}
 		return requests.byID.Get(m.ID)
-	case m.ReportedToken != "":
+	}
+	if m.ReportedToken != "" {
 		if t := c.streams.Get(frame.Stream); t != nil && t.progressToken == m.ReportedToken && frame.Dir == Received {
 			return t
 		}
 		return requests.byToken.Get(m.ReportedToken)
-	case m.CancelledID != "":
+	}
+	if m.CancelledID != "" {
 		if t := requests.byID.Get(m.CancelledID); t != nil || frame.Dir == Sent {
 			return t
 		}
 		return c.clientRequests.byID.Get(m.CancelledID) // a subscription that the server ends
-	case m.SubscriptionID != "" && frame.Dir == Received:
+	}
+	if m.SubscriptionID != "" && frame.Dir == Received {
 		return c.clientRequests.byID.Get(m.SubscriptionID)
-	case m.Method == "notifications/initialized" && frame.Dir == Sent:
+	}
+	if m.Method == "notifications/initialized" && frame.Dir == Sent {
 		return c.openingRequest // the notification completes it
 	}
 	return nil

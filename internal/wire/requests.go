@@ -65,17 +65,18 @@ type unanswered struct {
 }
 
 func (u *unanswered) add(t *thread) {
-	switch {
-	case u.tooMany: // no longer recorded
-	case len(u.all) >= recent.DefaultMinEntries:
+	if u.tooMany {
+		return // requests are no longer recorded
+	}
+	if len(u.all) >= recent.DefaultMinEntries {
 		u.tooMany = true
 		u.all = nil
-	default:
-		if u.all == nil {
-			u.all = map[*thread]struct{}{}
-		}
-		u.all[t] = struct{}{}
+		return
 	}
+	if u.all == nil {
+		u.all = map[*thread]struct{}{}
+	}
+	u.all[t] = struct{}{}
 }
 
 // remove forgets a request, answered or not.

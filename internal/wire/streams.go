@@ -62,22 +62,22 @@ func (c *connState) threadOfStream(f *Frame) *thread {
 	if t == nil {
 		t = c.carriers.Get(f.Stream)
 	}
-	switch {
-	case t != nil: // known
-	case f.Stream > 0 && f.Dir == Received:
+	if t != nil {
+		return t
+	}
+	if f.Stream > 0 && f.Dir == Received {
 		t = &thread{number: unlisted, isSeparate: true}
 		if head, ok := c.waitingHeads[f.Stream]; ok {
 			t.deferFrame(RoleHead, head)
 			delete(c.waitingHeads, f.Stream)
 		}
 		c.streams.Put(f.Stream, t)
-	default:
-		if c.pipe == nil {
-			c.pipe = &thread{number: unlisted, isSeparate: true}
-		}
-		t = c.pipe
+		return t
 	}
-	return t
+	if c.pipe == nil {
+		c.pipe = &thread{number: unlisted, isSeparate: true}
+	}
+	return c.pipe
 }
 
 // placeServerRequest places a request of the server.

@@ -232,15 +232,17 @@ func (a *archive) readManifest() (m Manifest, err error) {
 	if err != nil {
 		return m, damagedError(ManifestName, err)
 	}
-	switch err := json.Unmarshal(raw, &m); {
-	case m.Version > formatVersion:
+	err = json.Unmarshal(raw, &m)
+	if m.Version > formatVersion { // perhaps in a form that does not fit m
 		return m, &Error{
 			Text: fmt.Sprintf("the bundle is of version %d; this mcpc reads version %d", m.Version, formatVersion),
 			Hint: "use a newer mcpc",
 		}
-	case err != nil:
+	}
+	if err != nil {
 		return m, damagedError(ManifestName, err)
-	case m.Version < 1:
+	}
+	if m.Version < 1 {
 		return m, &Error{Text: ManifestName + " is not that of a bundle: it has no \"mcpc-bundle\""}
 	}
 	return m, nil

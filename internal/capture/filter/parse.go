@@ -86,16 +86,19 @@ func (p *parser) parseOne() (node, error) {
 	}
 	defer func() { p.depth-- }()
 	start := p.offset
-	switch {
-	case p.offset == len(p.text):
+	if p.offset == len(p.text) {
 		return nil, p.errorAt(start, "a search term is missing here")
-	case p.text[p.offset] == ')':
+	}
+	if p.text[p.offset] == ')' {
 		return nil, p.errorAt(start, "a search term is missing before this parenthesis")
-	case p.text[p.offset] == '(':
+	}
+	if p.text[p.offset] == '(' {
 		return p.parseParenthesis()
-	case p.isAtMinus() || p.isAtKeyword("not"):
+	}
+	if p.isAtMinus() || p.isAtKeyword("not") {
 		return p.parseNegation()
-	case p.isAtKeyword("and") || p.isAtKeyword("or"):
+	}
+	if p.isAtKeyword("and") || p.isAtKeyword("or") {
 		return nil, p.errorAt(start, "a search term is missing before this word; quote it to search for it")
 	}
 	n, err := p.parseTerm()

@@ -37,12 +37,12 @@ func requiredTexts(re *regexp.Regexp) required {
 	var r required
 	for _, l := range literalsIn(tree) {
 		line := jsonEscaped(l.text)
-		switch {
-		case len(l.text) < minRequiredBytes:
+		if len(l.text) < minRequiredBytes {
 			return required{}
-		case l.anyCase:
+		}
+		if l.anyCase {
 			r.anyCase = append(r.anyCase, newForm(line))
-		default:
+		} else {
 			r.exact = append(r.exact, []byte(line))
 		}
 	}

@@ -13,13 +13,14 @@ import (
 // newValue returns the test for one value of the field. op is the comparison, or "" if the filter
 // names no operator. Its errors are *Error without an offset.
 func (f *field) newValue(op string, a atom, now time.Time, j Judge) (value, error) {
-	switch {
-	case f.byJudge:
+	if f.byJudge {
 		return f.newJudgedValue(a, j)
-	case f.traits != nil && j != nil && strings.EqualFold(a.text, hasFinding):
+	}
+	if f.traits != nil && j != nil && strings.EqualFold(a.text, hasFinding) {
 		v, err := f.newTraitValue(a)
 		return func(c *candidate) bool { return v(c) || c.hasFinding(j, func(string) bool { return true }) }, err
-	case f.matchesLine != nil:
+	}
+	if f.matchesLine != nil {
 		// Every hidden secret has this word: do not parse other lines.
 		secretSearch := search{
 			matches: func(line []byte) bool {
@@ -27,12 +28,15 @@ func (f *field) newValue(op string, a atom, now time.Time, j Judge) (value, erro
 			},
 		}
 		return func(c *candidate) bool { return c.search(secretSearch) }, nil
-	case f.inTraffic:
+	}
+	if f.inTraffic {
 		text := newNeedle(a.text)
 		return func(c *candidate) bool { return c.search(text.search()) }, nil
-	case f.traits != nil:
+	}
+	if f.traits != nil {
 		return f.newTraitValue(a)
-	case f.bounds != nil:
+	}
+	if f.bounds != nil {
 		return f.newNumberValue(op, a, now)
 	}
 	return f.newTextValue(a)
