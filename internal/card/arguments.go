@@ -23,12 +23,11 @@ func (f *filler) argumentWords(raw []byte, joinsFlags bool) []string {
 			f.fail(malformed("argument %d has no name, or one with a space", i+1))
 		case kind == "named":
 			for _, value := range f.inputValues(strings.TrimLeft(name, "-"), m) {
-				switch {
-				case value == "": // a flag without a value
+				if value == "" { // a flag without a value
 					argument = append(argument, name)
-				case joinsFlags:
+				} else if joinsFlags {
 					argument = append(argument, name+"="+value)
-				default:
+				} else {
 					argument = append(argument, name, value)
 				}
 			}

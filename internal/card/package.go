@@ -193,12 +193,11 @@ func (f *filler) addImageCommand(p *Plan, runtime []string, image string, argume
 			value = runtime[i]
 		}
 		name, setTo, isSet := strings.Cut(value, "=")
-		switch {
-		case (flag == "-e" || flag == "--env") && isSet:
+		if (flag == "-e" || flag == "--env") && isSet {
 			passVariable(name, setTo)
-		case valueFollows:
+		} else if valueFollows {
 			p.Command = append(p.Command, word, value)
-		default:
+		} else {
 			p.Command = append(p.Command, word)
 		}
 	}

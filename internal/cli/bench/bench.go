@@ -232,20 +232,25 @@ func (o loadOptions) buildPlans() (plan, warmup bench.Plan, err error) {
 	badRequests := o.isGiven("requests") && o.requests <= 0
 	isUnlimited := plan.Duration == 0 && plan.Requests == 0
 	isImpolite := o.rate > politeRate || o.users > politeInFlight
-	switch {
-	case o.rate != 0 && o.users != 0:
+	if o.rate != 0 && o.users != 0 {
 		return refuse("--rate is the open model and --users the closed one", "use only one of them")
-	case badRate || badUsers || badRequests:
+	}
+	if badRate || badUsers || badRequests {
 		return refuse("--rate, --users and --requests must be more than 0, and --users at most 4096", "")
-	case plan.Duration > maxRun:
+	}
+	if plan.Duration > maxRun {
 		return refuse("--duration must be at most 1h", "a longer load is the work of a load engine")
-	case o.rate > 0 && isUnlimited:
+	}
+	if o.rate > 0 && isUnlimited {
 		return refuse("--rate needs --duration or --requests", "--duration 30s")
-	case o.poisson && o.rate == 0:
+	}
+	if o.poisson && o.rate == 0 {
 		return refuse("--poisson needs --rate", "--rate 20 --poisson --duration 30s")
-	case o.think != 0 && o.rate > 0:
+	}
+	if o.think != 0 && o.rate > 0 {
 		return refuse("--think is for --users", "in the open model calls start by the clock")
-	case isImpolite && !o.iKnow:
+	}
+	if isImpolite && !o.iKnow {
 		return refuse(fmt.Sprintf("more than %d calls a second or %d users may harm a server", politeRate, politeInFlight),
 			"--i-know if the server is yours")
 	}

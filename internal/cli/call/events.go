@@ -197,12 +197,11 @@ func (e *events) ask(
 		members, bad := jsonraw.Object(answer)
 		var a client.Answer
 		var findings []wire.Finding
-		switch {
-		case bad != nil:
+		if bad != nil {
 			err = errors.New("an answer is one line with a JSON object")
-		case string(members.Value("id")) != string(id.Value):
+		} else if string(members.Value("id")) != string(id.Value) {
 			err = fmt.Errorf("the id of the question is %s", id.Value)
-		default:
+		} else {
 			a, findings, err = read(jsonraw.Without(answer, "id"))
 		}
 		if err == nil {

@@ -131,12 +131,11 @@ func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) error {
 		return cmdutil.Exit(out)
 	}
 	call := client.Call{Method: o.method, Params: o.params, ID: RawID(o.id), Bare: o.bare, Once: true}
-	switch {
-	case o.bytes != nil:
+	if o.bytes != nil {
 		out = c.Raw(ctx, o.bytes, o.bare)
-	case o.notify:
+	} else if o.notify {
 		out = c.Notify(ctx, call)
-	default:
+	} else {
 		out = c.Do(ctx, call)
 	}
 	if known := methodNames(); client.IsUnknownMethod(out) && !slices.Contains(known, o.method) {

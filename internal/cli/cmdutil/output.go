@@ -86,21 +86,24 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 	err := printOrSave(ctx, f, ans)
 	payload, isPayload := errors.AsType[*render.PayloadError](err)
 	_, isExit := errors.AsType[*ExitError](err)
-	switch {
-	case err == nil || f.StdoutError() != nil: // an answerWriter may have stored a failure
+	if err == nil || f.StdoutError() != nil { // an answerWriter may have stored a failure
 		return f.StdoutError()
-	case isExit: // it has an outcome already
+	}
+	if isExit { // it has an outcome already
 		return err
-	case IsInterrupted(err):
+	}
+	if IsInterrupted(err) {
 		return Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Reached: wire.Answered})
-	case IsUsage(err):
+	}
+	if IsUsage(err) {
 		o := usage.Outcome(err)
 		if f.IsConnected.Load() { // a script must not send the answered request again
 			o.Reached = wire.Answered
 			o.Phase = "output"
 		}
 		return Exit(o)
-	case isPayload: // -o has nothing to save
+	}
+	if isPayload { // -o has nothing to save
 		o := wire.Outcome{Kind: wire.Usage, Text: payload.Text, Hint: payload.Hint, Phase: "output", Reached: wire.Answered}
 		if payload.Broken {
 			o.Kind = wire.BadResponse

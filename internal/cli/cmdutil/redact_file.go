@@ -60,12 +60,11 @@ func (f *Factory) ReadRedactFile() error {
 
 // applyTo makes f hide the value or what matches the pattern.
 func (r redaction) applyTo(f *Factory) {
-	switch {
-	case r.pattern != nil:
+	if r.pattern != nil {
 		f.Secrets.Hide(r.pattern)
-	case len(r.value) < minEncoded:
+	} else if len(r.value) < minEncoded {
 		f.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(r.value)))
-	default:
+	} else {
 		f.Secrets.Learn(r.value)
 	}
 }
@@ -74,10 +73,10 @@ func (r redaction) applyTo(f *Factory) {
 // value.
 func parseRedaction(line string) (r redaction, problem string) {
 	pattern, flags := cutPattern(line)
-	switch {
-	case !utf8.ValidString(line):
+	if !utf8.ValidString(line) {
 		return r, "not UTF-8"
-	case pattern != "":
+	}
+	if pattern != "" {
 		compiled, err := regexp.Compile(flags + pattern)
 		if err != nil {
 			reason := "it is too large" // err contains the pattern
@@ -91,13 +90,14 @@ func parseRedaction(line string) (r redaction, problem string) {
 		}
 		r.pattern = compiled
 		return r, ""
-	case line[0] == '"':
+	}
+	if line[0] == '"' {
 		value, ok := jsonraw.Text([]byte(line))
 		if !ok {
 			return r, "not a JSON string"
 		}
 		r.value = value
-	default:
+	} else {
 		r.value = line
 	}
 	if len(r.value) < minValue {

@@ -67,16 +67,19 @@ secret. The same list of tools always produces the same code.`,
 					languages++
 				}
 			}
-			switch {
-			case languages != 1:
+			if languages != 1 {
 				return usage.New("choose one language: --go, --ts or --cli", wire.RunOnServer("codegen --go")+", --ts or --cli")
-			case o.types && o.cli:
+			}
+			if o.types && o.cli {
 				return usage.New("a shell script has no types", "--types needs --go or --ts")
-			case !o.goCode && cmd.Flags().Changed("package"):
+			}
+			if !o.goCode && cmd.Flags().Changed("package") {
 				return usage.New("only Go code has a package name", "--package needs --go")
-			case f.JSON || f.Wire || f.Jq != "":
+			}
+			if f.JSON || f.Wire || f.Jq != "" {
 				return usage.New("codegen prints code, not JSON", wire.RunOnServer("list --json")+" prints the definitions")
-			case !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg):
+			}
+			if !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg) {
 				return usage.New(fmt.Sprintf("%q is not a package name", o.pkg), "--package tools")
 			}
 			return runCodegen(cmd.Context(), f, o)
@@ -108,12 +111,11 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 	var code []byte
 	var omitted []codegen.Omitted
 	src.OnlyTypes = o.types
-	switch {
-	case o.tsCode:
+	if o.tsCode {
 		code, omitted = codegen.TypeScript(src)
-	case o.cli:
+	} else if o.cli {
 		code, omitted = codegen.Shell(src)
-	default:
+	} else {
 		code, omitted = codegen.Go(src, o.pkg)
 	}
 	for _, text := range connect.Ambiguous(connect.ToolNames(all.Tools)) {

@@ -127,22 +127,25 @@ func (o *diffOptions) check(f *cmdutil.Factory) error {
 	if len(o.argv) > 0 || f.ServerGiven { // -s or the command after -- names a side
 		maxWords--
 	}
-	switch {
-	case len(o.argv) > 0 && f.ServerGiven:
+	if len(o.argv) > 0 && f.ServerGiven {
 		return usage.New("two servers are given: one with -s, one after --", "use only one of them")
-	case len(o.words) > maxWords:
+	}
+	if len(o.words) > maxWords {
 		return usage.New(
 			fmt.Sprintf("diff takes %s, so this argument is too many: %s", expected, o.words[maxWords]),
 			wire.Run("diff --help"),
 		)
-	case len(o.words) == 0 && !o.lock:
+	}
+	if len(o.words) == 0 && !o.lock {
 		return usage.New("diff needs two descriptions of a server", wire.Run("diff --help")+" shows what they can be")
-	case o.show.github && (o.show.markdown == "-" || f.JSON || f.Jq != ""):
+	}
+	if o.show.github && (o.show.markdown == "-" || f.JSON || f.Jq != "") {
 		return usage.New(
 			"stdout can have one report: --github, --json, --jq or --markdown -",
 			"--markdown FILE writes a second one",
 		)
-	case f.Wire:
+	}
+	if f.Wire {
 		return usage.New("--wire prints messages of a server, and a comparison has none", "use --json")
 	}
 	return nil

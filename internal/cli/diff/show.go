@@ -45,12 +45,11 @@ func (o *diffOptions) finish(ctx context.Context, f *cmdutil.Factory, r report.R
 	}
 	ans := cmdutil.Document(report.JSON(r), func(w io.Writer, st term.Style) error {
 		var b bytes.Buffer
-		switch {
-		case o.show.github:
+		if o.show.github {
 			b.Write(report.GitHub(r, file))
-		case o.show.markdown == "-":
+		} else if o.show.markdown == "-" {
 			b.Write(report.Markdown(r))
-		default:
+		} else {
 			o.show.writeText(&b, st, r)
 		}
 		_, err := w.Write(b.Bytes())

@@ -114,23 +114,29 @@ func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) e
 	}
 	o.filter = strings.Join(o.words, " ")
 	isSet := cmd.Flags().Changed
-	switch {
-	case o.file == recorded.Stdin:
+	if o.file == recorded.Stdin {
 		return usage.New("inspect takes no recording on stdin",
 			"cat > FILE saves it, and "+wire.Run("inspect FILE")+" shows it; "+wire.Run("log -")+" lists it")
-	case o.web && o.mcp:
+	}
+	if o.web && o.mcp {
 		return usage.New("--web and --mcp cannot be combined", "use only one of them")
-	case !o.web && (isSet("port") || o.noOpen):
+	}
+	if !o.web && (isSet("port") || o.noOpen) {
 		return usage.New("--port and --no-open are for --web", wire.Run("inspect --web"))
-	case o.mcp && (isSet("allow") || o.argv != nil):
+	}
+	if o.mcp && (isSet("allow") || o.argv != nil) {
 		return usage.New("--mcp only reads, so it takes no --allow and no command", wire.Run("inspect --mcp"))
-	case o.port < 0 || o.port > 65535:
+	}
+	if o.port < 0 || o.port > 65535 {
 		return usage.New("--port must be from 1 to 65535; 0 selects a free port", "")
-	case o.argv != nil && o.file != "":
+	}
+	if o.argv != nil && o.file != "" {
 		return usage.New("a file and a command are given", "use only one of them")
-	case f.ServerGiven:
+	}
+	if f.ServerGiven {
 		return usage.New("-s does not select recorded exchanges", "use the filter target:, or -- COMMAND")
-	case f.JSON || f.Wire || f.Jq != "" || f.Output != "":
+	}
+	if f.JSON || f.Wire || f.Jq != "" || f.Output != "" {
 		return usage.New("a view has no --json, --wire, --jq and -o", wire.Run("log --jsonl")+" prints the exchanges")
 	}
 	return o.parseAllow()

@@ -157,22 +157,23 @@ func DescribePath(f *cmdutil.Factory, text string) (what string, hint wire.Hint)
 	}
 	info, err := os.Stat(text)
 	words := strings.Fields(text)
-	switch {
-	case err == nil && info.IsDir():
+	if err == nil && info.IsDir() {
 		return "a folder", afterDashes("COMMAND")
-	case err == nil:
+	}
+	if err == nil {
 		hint := fileHint(text)
 		if hint == "" {
 			hint = ServerCommandHint(f, "list", []string{text})
 		}
 		return "a file", hint
-	case len(words) > 0 && commandFrom(words) != nil:
+	}
+	if len(words) > 0 && commandFrom(words) != nil {
 		program := shellwords.Quote(commandFrom(words)[0])
 		if len(words) > 1 {
 			return "a command", afterDashes(program + " ...") // the other words may contain a secret
 		}
 		hint = afterDashes(program)
-	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"):
+	} else if strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "~") {
 		return "a path that does not exist", afterDashes("COMMAND")
 	}
 	return "", hint
@@ -194,21 +195,24 @@ func CheckMisplaced(f *cmdutil.Factory, verb string, words, argv []string) error
 			)+"?",
 		)
 	}
-	switch {
-	case len(words) == 0 || f.ServerGiven || argv != nil || f.Shell != nil:
+	if len(words) == 0 || f.ServerGiven || argv != nil || f.Shell != nil {
 		return nil
-	case len(words) == 1 && takesWords && cmdutil.IsURL(words[0]):
+	}
+	if len(words) == 1 && takesWords && cmdutil.IsURL(words[0]) {
 		return usage.New(verb+where, wire.Run("list "+shellwords.Quote(words[0]))+" shows the tools")
-	case len(words) == 1 || !arguments.IsUnnamed(words[1]): // the first word is the name
+	}
+	if len(words) == 1 || !arguments.IsUnnamed(words[1]) { // the first word is the name
 		return nil
+	}
 	// npx, uvx and the like run a package, the other programs a file.
-	case slices.Contains(runners, words[0]) && (cmdutil.IsFile(words[1]) || strings.HasSuffix(words[0], "x")),
-		cmdutil.IsFile(words[0]):
+	startsProgram := slices.Contains(runners, words[0]) && (cmdutil.IsFile(words[1]) || strings.HasSuffix(words[0], "x"))
+	if startsProgram || cmdutil.IsFile(words[0]) {
 		return usage.New(
 			verb+" takes a name; a server's command goes after --",
 			wire.Run(verb+" NAME -- "+shellwords.Quote(words[0])+" ..."),
 		)
-	case words[0] == connect.DemoEndpoint || cmdutil.IsURL(words[0]):
+	}
+	if words[0] == connect.DemoEndpoint || cmdutil.IsURL(words[0]) {
 		return usage.New(
 			verb+where,
 			"did you mean "+wire.Run(

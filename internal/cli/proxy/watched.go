@@ -37,13 +37,12 @@ func (o *proxyOptions) serveWatched(
 		ended <- serve(ctx)
 	}()
 	var err error
-	switch {
-	case o.web:
+	if o.web {
 		err = liveview.Web(ctx, f, v, liveview.Page{Filter: filter})
-	case drawable(f):
+	} else if drawable(f) {
 		err = liveview.Terminal(ctx, f, v, filter)
 		stop()
-	default:
+	} else {
 		err = liveview.Lines(ctx, f, v, filter)
 	}
 	// If the view fails, the proxy continues without it.

@@ -253,12 +253,11 @@ func (j *judgement) captureVars() {
 			continue
 		}
 		values, err := program.Values(j.ctx, raw)
-		switch {
-		case err != nil:
+		if err != nil {
 			j.addMiss(c.At, "a value of "+c.Query+" to capture as "+c.Name, j.describeError(err))
-		case len(values) != 1 || string(values[0]) == "null":
+		} else if len(values) != 1 || string(values[0]) == "null" {
 			j.addMiss(c.At, "a value of "+c.Query+" to capture as "+c.Name, describeValues(values))
-		default:
+		} else {
 			j.run.vars[c.Name] = saved.Value{JSON: values[0]}
 		}
 	}

@@ -14,12 +14,11 @@ import (
 func (j *judgement) checkResult(e saved.Expect) {
 	want, err := j.run.fill(e.Result)
 	got := j.queryInput()
-	switch {
-	case err != nil:
+	if err != nil {
 		j.addError(e.ResultAt, err.Error())
-	case got == nil:
+	} else if got == nil {
 		j.addMiss(e.ResultAt, "a result", "no response")
-	default:
+	} else {
 		j.checkValue(want, got, e.ResultAt)
 	}
 }

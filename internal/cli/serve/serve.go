@@ -98,29 +98,35 @@ const defaultIdle = 10 * time.Minute
 
 // validate returns a usage error for flags and arguments that make no sense for several servers.
 func (o *options) validate(f *cmdutil.Factory, args []string) error {
-	switch {
-	case f.Shell != nil:
+	if f.Shell != nil {
 		return usage.New("the shell uses one server", wire.Run("serve")+", in another terminal")
-	case f.ServerGiven && isCommand(f, parseServer(f.Server).id):
+	}
+	if f.ServerGiven && isCommand(f, parseServer(f.Server).id) {
 		return usage.New("serve takes servers as arguments, not with -s", sessionHint)
-	case f.ServerGiven:
+	}
+	if f.ServerGiven {
 		return usage.New("serve takes servers as arguments, not with -s", wire.Run("serve "+shellwords.Quote(f.Server)))
+	}
 	// A configuration may contain mcpc serve itself: with --all it would start itself again and again.
-	case f.Getenv(servingVariable) != "":
+	if f.Getenv(servingVariable) != "" {
 		return usage.New("mcpc serve was started by another mcpc serve", "give the other one the servers of this one")
-	case o.all && len(args) > 0:
+	}
+	if o.all && len(args) > 0 {
 		return usage.New("--all and the names of servers exclude each other", "")
-	case !o.all && len(args) == 0:
+	}
+	if !o.all && len(args) == 0 {
 		return usage.New(
 			"serve needs a server",
 			wire.Run("serve --all")+" serves all known servers; "+wire.Run("servers")+" lists them",
 		)
-	case len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "":
+	}
+	if len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "" {
 		return usage.New(
 			"header fields and tokens would be sent to every server",
 			"use them with "+wire.Run("init")+", and serve the session",
 		)
-	case o.tokenFile != "" && o.http == "":
+	}
+	if o.tokenFile != "" && o.http == "" {
 		return usage.New("--client-token-file needs --http", "over stdio the client is the program that started mcpc")
 	}
 	return nil

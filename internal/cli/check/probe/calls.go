@@ -102,14 +102,13 @@ func judgeToolAnswers(_ context.Context, b *bench) []miss {
 	for _, c := range b.called {
 		var a answer
 		var want string
-		switch {
-		case c.isUnanswered():
+		if c.isUnanswered() {
 			a = c.answer
 			want = "a result, with isError true if the tool failed"
-		case c.after.hasEndedServer():
+		} else if c.after.hasEndedServer() {
 			a = c.after
 			want = "an answer to " + c.after.Method + " after the call"
-		default:
+		} else {
 			continue
 		}
 		m := newMiss("tool-answers", "tool "+c.Name, a, want)

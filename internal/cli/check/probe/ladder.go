@@ -132,14 +132,13 @@ func (l *ladder) addSchemas(tools []json.RawMessage) {
 		}
 	}
 	const maxNamed = 3
-	switch {
-	case len(unusable) > 0:
+	if len(unusable) > 0 {
 		named := strings.Join(unusable[:min(maxNamed, len(unusable))], ", ")
 		l.add("schemas", verdict.Warning,
 			fmt.Sprintf("%d of %d cannot be used: %s", len(unusable), count, named), "the findings say why")
-	case count == 0:
+	} else if count == 0 {
 		l.add("schemas", verdict.Skipped, "there are none", "")
-	default:
+	} else {
 		l.add("schemas", verdict.OK, fmt.Sprintf("%d can be used", count), "")
 	}
 }
