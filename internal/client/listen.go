@@ -102,12 +102,11 @@ func (s *Session) listenOnce(ctx context.Context, sub *subscription) (wire.Outco
 	if c.load().isLost || pause.IsOver(c.transport().Gone()) {
 		noReply := reply{} // no reply reported that the revision has changed
 		fresh, o := s.reconnect(ctx, c, nextRevision(c, noReply))
-		switch {
-		case o.OK():
+		if o.OK() {
 			c = fresh
-		case o.Kind == wire.Transport || o.Kind == wire.Timeout:
+		} else if o.Kind == wire.Transport || o.Kind == wire.Timeout {
 			return o, resend
-		default:
+		} else {
 			return o, noRetry
 		}
 	}

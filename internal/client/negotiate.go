@@ -25,19 +25,22 @@ func (c *connection) open(ctx context.Context, known string, resume *Memory) wir
 	if o := c.connectTransport(ctx, isPinnedModern, resume); !o.OK() {
 		return o
 	}
-	switch {
-	case c.canResume(resume):
+	if c.canResume(resume) {
 		c.resume(resume)
 		return wire.Outcome{}
-	case isPinnedModern:
+	}
+	if isPinnedModern {
 		return c.openModern(ctx, pinned, "set by --protocol", c.s.opt.SkipDiscover)
-	case pinned != "":
+	}
+	if pinned != "" {
 		c.update(func(f *connectionState) { f.revisionSource = "set by --protocol" })
 		return c.openLegacy(ctx, pinned, nil)
-	case known != "" && Stateless(known) && c.s.opt.SkipDiscover && slices.Contains(revisions, known):
+	}
+	if known != "" && Stateless(known) && c.s.opt.SkipDiscover && slices.Contains(revisions, known) {
 		c.assumeEra(&modern{version: known}, "remembered from an earlier run")
 		return wire.Outcome{}
-	case known == "" || Stateless(known): // the probe is the first request of a stateless server anyway
+	}
+	if known == "" || Stateless(known) { // the probe is the first request of a stateless server anyway
 		return c.negotiate(ctx)
 	}
 	c.update(func(f *connectionState) { f.revisionSource = "remembered from an earlier run" })

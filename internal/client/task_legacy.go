@@ -140,14 +140,14 @@ func (e *legacy) advanceTask(
 	call := newTaskCall("tasks/result", task.ID)
 	call.untimed = true
 	out := s.Do(ctx, call)
-	switch {
-	case out.Message == nil: // the failure of tasks/result itself
+	if out.Message == nil { // the failure of tasks/result itself
 		return out, true
-	case out.RPCError() != nil && !task.Status.Ended(): // the task may have been cancelled in the meantime
+	}
+	if out.RPCError() != nil && !task.Status.Ended() { // the task may have been cancelled in the meantime
 		if now, o := s.Task(ctx, task.ID); now.Status == TaskCancelled {
 			return cancelledOutcome(o, now), true
 		}
-	case out.OK() && task.Status == TaskFailed:
+	} else if out.OK() && task.Status == TaskFailed {
 		out = withFailure(out, wire.ToolError, "the task failed, though its result has no isError")
 	}
 	return asToolCall(out, w.Tool), true

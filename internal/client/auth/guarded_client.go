@@ -208,18 +208,22 @@ func SafeURL(raw string) (*url.URL, error) {
 		isAlphanumeric := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 		return !isAlphanumeric && !strings.ContainsRune(".-_:[]", r)
 	}
-	switch {
-	case len(raw) > maxURL:
+	if len(raw) > maxURL {
 		return nil, blockedError("a URL of more than 8 KiB")
-	case err != nil:
+	}
+	if err != nil {
 		return nil, blockedError("not a URL: " + fmt.Sprintf("%q", raw))
-	case u.Scheme != "https" && u.Scheme != "http", u.Opaque != "", u.Hostname() == "":
+	}
+	if u.Scheme != "https" && u.Scheme != "http" || u.Opaque != "" || u.Hostname() == "" {
 		return nil, blockedError(fmt.Sprintf("not an https URL: %q", raw))
-	case strings.ContainsFunc(u.Host, isOdd):
+	}
+	if strings.ContainsFunc(u.Host, isOdd) {
 		return nil, blockedError(fmt.Sprintf("a URL with an invalid host: %q", raw))
-	case u.User != nil:
+	}
+	if u.User != nil {
 		return nil, blockedError("a URL with a user in it: host " + u.Host)
-	case u.Scheme == "http" && !loopback.IsHere(u.Hostname()):
+	}
+	if u.Scheme == "http" && !loopback.IsHere(u.Hostname()) {
 		return nil, blockedError(fmt.Sprintf("http is allowed on loopback only: %q", raw))
 	}
 	query, err := url.ParseQuery(u.RawQuery)

@@ -70,12 +70,11 @@ func orderIssuers(r *Resource, known Records) (all []string, isKnown bool) {
 		stored := slices.IndexFunc(known.Tokens, func(t Token) bool {
 			return t.Resource == r.ID && differBySlash(t.Issuer, issuer)
 		})
-		switch {
-		case isKnownIssuer(issuer):
+		if isKnownIssuer(issuer) {
 			all = append(all, issuer)
-		case stored >= 0:
+		} else if stored >= 0 {
 			all = append(all, known.Tokens[stored].Issuer)
-		default:
+		} else {
 			others = append(others, issuer)
 		}
 	}

@@ -196,12 +196,11 @@ func (flow *Flow) Login(ctx context.Context, store *Store, req Request) (Token, 
 	if err := l.bindToKey(); err != nil {
 		return Token{}, err
 	}
-	switch {
-	case req.Grant.UsesBrowser():
+	if req.Grant.UsesBrowser() {
 		err = l.runBrowser(ctx)
-	case req.Grant == DeviceCode:
+	} else if req.Grant == DeviceCode {
 		err = l.runDevice(ctx)
-	default:
+	} else {
 		err = l.runUnattended(ctx)
 	}
 	if errors.Is(err, errInvalidClient) {

@@ -77,12 +77,12 @@ func (s *supervisor) sendQueued(u *user) {
 	for {
 		u.order.Lock()
 		s.mu.Lock()
-		switch {
-		case u.isGone || s.stopReason != "":
+		if u.isGone || s.stopReason != "" {
 			s.mu.Unlock()
 			u.order.Unlock()
 			return
-		case len(u.queued) > 0 && s.maySendLocked(u, u.queued[0]):
+		}
+		if len(u.queued) > 0 && s.maySendLocked(u, u.queued[0]) {
 			m := u.queued[0]
 			u.queued = u.queued[1:]
 			u.queuedBytes -= len(m.Raw)
@@ -90,7 +90,7 @@ func (s *supervisor) sendQueued(u *user) {
 			s.mu.Unlock()
 			s.write(m.Raw)
 			u.order.Unlock()
-		default:
+		} else {
 			u.order.Unlock() // before the wait, so that forward can queue messages
 			s.wake.Wait()
 			s.mu.Unlock()

@@ -139,14 +139,13 @@ func (g *GetStream) deliver(ctx context.Context, rt *roundTrip, pos *streamPosit
 
 // handle passes a message to the inbox, or reports it if it is a response or not JSON.
 func (g *GetStream) handle(m *wire.Message) {
-	switch {
-	case isReply(m):
+	if isReply(m) {
 		reportStray(g.http.inbox, m)
-	case m.Kind == wire.Invalid && !isJSON(m.Raw):
+	} else if m.Kind == wire.Invalid && !isJSON(m.Raw) {
 		text := "an event on the GET stream is not JSON" + ignoredText(m)
 		g.http.inbox.Repeated(wire.Finding{Rule: RuleGetNoise, Severity: wire.Warning, Text: text},
 			"events on the GET stream are not JSON, ignored")
-	default:
+	} else {
 		g.http.inbox.Receive(m)
 	}
 }

@@ -467,12 +467,11 @@ func similarName(path []Part, names []string) string {
 func Written(path []Part) string {
 	var b strings.Builder
 	for i, p := range path {
-		switch {
-		case p.isItem && p.index == appendIndex:
+		if p.isItem && p.index == appendIndex {
 			b.WriteString("[]")
-		case p.isItem:
+		} else if p.isItem {
 			fmt.Fprintf(&b, "[%d]", p.index)
-		default:
+		} else {
 			if i > 0 {
 				b.WriteByte('.')
 			}
@@ -491,12 +490,11 @@ func EscapedName(name string) string {
 func (w Word) pointer() string {
 	where := ""
 	for _, p := range w.Path {
-		switch {
-		case !p.isItem:
+		if !p.isItem {
 			where = jsonraw.Pointer(where, p.Name)
-		case p.index == appendIndex:
+		} else if p.index == appendIndex {
 			where += "/-"
-		default:
+		} else {
 			where += fmt.Sprintf("/%d", p.index)
 		}
 	}

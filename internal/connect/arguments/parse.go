@@ -205,13 +205,12 @@ func (p *assignments) add(w Word) error {
 			}
 			p.appends[place.String()] = isAppending
 		}
-		switch {
-		case !part.isItem:
+		if !part.isItem {
 			place.WriteString("." + strconv.Quote(part.Name))
-		case part.index == appendIndex: // each [] is a different place
+		} else if part.index == appendIndex { // each [] is a different place
 			p.appended++
 			fmt.Fprintf(&place, "[+%d]", p.appended)
-		default:
+		} else {
 			fmt.Fprintf(&place, "[%d]", part.index)
 		}
 		isLast := i == len(w.Path)-1

@@ -55,17 +55,20 @@ func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, i
 	members, err := jsonraw.Object(out)
 	content, hasContent := members.Get("content")
 	action := members.Text("action")
-	switch {
-	case err != nil:
+	if err != nil {
 		return invalid("its output is not a JSON object: "+jsonraw.Excerpt(out, maxQuoted), nil)
-	case action == "decline" || action == "cancel":
+	}
+	if action == "decline" || action == "cancel" {
 		r.noteAnswer(q.Method, "--on-elicit said "+action)
 		return client.Answer{Result: jsonraw.With(nil, "action", jsonraw.Quote(action))}
-	case action != "accept":
+	}
+	if action != "accept" {
 		return invalid("its output has no action: "+jsonraw.Excerpt(out, maxQuoted), nil)
-	case isPage: // the answer to a page has no content
+	}
+	if isPage { // the answer to a page has no content
 		return client.Answer{Result: question.Accept(nil)}
-	case !hasContent:
+	}
+	if !hasContent {
 		content = json.RawMessage("{}")
 	}
 	form, failure := question.ParseForm(q.Params)

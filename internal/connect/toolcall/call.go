@@ -129,12 +129,12 @@ func checkCall(ctx context.Context, c *connect.Conn, o *Request) (*connect.Defin
 	if out.OK() {
 		out = refuseChanged(ctx, c, tool, *o)
 	}
-	switch {
-	case o.NoValidate && out.Kind == wire.InvalidArguments: // the server lists no such tool
+	if o.NoValidate && out.Kind == wire.InvalidArguments { // the server lists no such tool
 		return nil, Unchecked(c, nil, o)
-	case out.OK() && o.NoValidate:
+	}
+	if out.OK() && o.NoValidate {
 		out = Unchecked(c, tool, o)
-	case out.OK():
+	} else if out.OK() {
 		out = askForMissing(ctx, c, tool, o, CheckArguments(c, tool, o))
 	}
 	return tool, out
@@ -312,12 +312,12 @@ func send(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Requ
 	c.WarnUndeclared(out, connect.ToolKind.Capability)
 	if call.Task != nil || o.Params != nil { // any other call cannot become a task
 		task, isTask := c.TaskIn(call, out)
-		switch {
-		case isTask && o.Task != 0:
+		if isTask && o.Task != 0 {
 			return followTask(ctx, c, task, out, o), &task
-		case isTask:
+		}
+		if isTask {
 			out = followTask(ctx, c, task, out, o)
-		case o.Task != 0 && out.OK():
+		} else if o.Task != 0 && out.OK() {
 			c.Env.UI.Note("the server returned the result at once, without a task")
 		}
 	}
