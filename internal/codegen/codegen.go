@@ -138,13 +138,12 @@ func makeIdent(name, fallback string) string {
 	var b strings.Builder
 	atWordStart := true
 	for _, r := range name {
-		switch {
-		case !isASCIIAlphanumeric(r): // separates words
+		if !isASCIIAlphanumeric(r) { // separates words
 			atWordStart = true
-		case atWordStart:
+		} else if atWordStart {
 			b.WriteRune(unicode.ToUpper(r))
 			atWordStart = false
-		default:
+		} else {
 			b.WriteRune(r)
 		}
 		if b.Len() >= maxLength {

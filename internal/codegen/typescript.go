@@ -174,12 +174,11 @@ func tsLiterals(choices []json.RawMessage) string {
 	var all []string
 	for _, c := range choices {
 		s, isText := jsonraw.Text(c)
-		switch {
-		case isText:
+		if isText {
 			all = append(all, quoteJS(s))
-		case len(c) > 0 && c[0] != '{' && c[0] != '[':
+		} else if len(c) > 0 && c[0] != '{' && c[0] != '[' {
 			all = append(all, string(c))
-		default:
+		} else {
 			return ""
 		}
 	}

@@ -210,17 +210,16 @@ func (t *task) finish(result mcp.Result, err error) {
 	t.m.mu.Lock()
 	defer t.m.mu.Unlock()
 	t.pending = nil
-	switch {
-	case t.isStopped:
+	if t.isStopped {
 		t.setLocked(taskCancelled)
-	case err != nil:
+	} else if err != nil {
 		if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 			t.err = wire
 		} else {
 			t.err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 		}
 		t.setLocked(taskFailed)
-	default:
+	} else {
 		t.result = result
 		t.setLocked(taskCompleted)
 	}

@@ -379,12 +379,11 @@ func (s *State) closeStream(f *wire.Frame, c *Conversation) {
 	if s.Status != http.StatusOK {
 		return // the head of the response has decided the outcome
 	}
-	switch {
-	case s.WrongID:
+	if s.WrongID {
 		s.FailIfOpen(wire.BadResponse, "the response has another id than the request")
-	case s.Kinds.Has(wire.Event) || s.Kinds.Has(wire.Noise) || s.Streamed:
+	} else if s.Kinds.Has(wire.Event) || s.Kinds.Has(wire.Noise) || s.Streamed {
 		s.FailIfOpen(wire.Transport, textStreamEnded)
-	default:
+	} else {
 		s.FailIfOpen(wire.BadResponse, "the HTTP response ended without a JSON-RPC response")
 	}
 }

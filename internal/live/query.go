@@ -253,12 +253,11 @@ func (x *query) decideAll(s *Store) {
 func (x *query) decideChanged(s *Store) {
 	readsTraffic := x.filter.ReadsTraffic()
 	for e := range x.changedEntries {
-		switch {
-		case !s.kept.has(e):
+		if !s.kept.has(e) {
 			x.decided[e] = false
-		case readsTraffic:
+		} else if readsTraffic {
 			x.todo = append(x.todo, e)
-		default:
+		} else {
 			x.decided[e] = x.matches(e)
 		}
 	}

@@ -80,17 +80,16 @@ func (o *responder) writeRepliesLocked() {
 func (o *responder) reply(raw []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch {
-	case o.headDone:
+	if o.headDone {
 		o.writeEventLocked(raw)
-	case o.isBatch:
+	} else if o.isBatch {
 		o.replies = append(o.replies, raw)
 		o.size += len(raw)
 		if o.size > maxReplies {
 			o.writeHeadLocked()
 			o.writeRepliesLocked()
 		}
-	default:
+	} else {
 		o.writeJSONLocked(raw)
 	}
 	o.hasReplied = true

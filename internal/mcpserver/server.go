@@ -112,18 +112,22 @@ func statelessCaller(m *wire.Message) Caller {
 // stateless request that lacks a required member or has an unsupported revision. It returns nil if
 // the request is valid.
 func (s *Server) checkCaller(c Caller, m *wire.Message) json.RawMessage {
-	switch {
-	case !c.Stateless && !s.Eras.HasSessions() && m.Method == "initialize":
-		return s.UnsupportedVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
-	case !c.Stateless && !s.Eras.HasSessions():
+	if !c.Stateless {
+		if s.Eras.HasSessions() {
+			return nil
+		}
+		if m.Method == "initialize" {
+			return s.UnsupportedVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
+		}
 		return Failure(-32602, "_meta lacks "+bridge.MetaVersion, nil)
-	case !c.Stateless:
-		return nil
-	case c.Revision == "":
+	}
+	if c.Revision == "" {
 		return Failure(-32602, "_meta lacks "+bridge.MetaVersion, nil)
-	case c.Revision != bridge.ModernRevision:
+	}
+	if c.Revision != bridge.ModernRevision {
 		return s.UnsupportedVersion(c.Revision)
-	case c.Capabilities == nil:
+	}
+	if c.Capabilities == nil {
 		return Failure(-32602, "_meta lacks "+bridge.MetaCapabilities, nil)
 	}
 	return nil

@@ -285,13 +285,12 @@ func unescape(text string) string {
 		}
 		const noQuote = 0 // neither ' nor " can be escaped
 		char, isMultibyte, tail, err := strconv.UnquoteChar(text, noQuote)
-		switch {
-		case err != nil:
+		if err != nil {
 			b.WriteByte(text[0])
 			tail = text[1:]
-		case isMultibyte:
+		} else if isMultibyte {
 			b.WriteRune(char)
-		default: // \xNN is a byte, which need not be UTF-8
+		} else { // \xNN is a byte, which need not be UTF-8
 			b.WriteByte(byte(char))
 		}
 		text = tail

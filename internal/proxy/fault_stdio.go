@@ -145,23 +145,26 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 	if d == nil {
 		return p.serverInput.writeLines(line)
 	}
-	switch {
-	case d.Name == actionRPCError, d.Name == actionToolError:
+	if d.Name == actionRPCError || d.Name == actionToolError {
 		p.recordFault(d, wire.Received, "")
 		_ = p.clientOutput.writeLines(append(d.composeResponse(), '\n')) // a failed write ends the pipe elsewhere
 		return nil
-	case d.Name == actionDropRequest, d.Name == actionDropNotification:
+	}
+	if d.Name == actionDropRequest || d.Name == actionDropNotification {
 		p.recordFault(d, wire.Sent, "")
 		return nil
-	case d.Name == actionKillChild:
+	}
+	if d.Name == actionKillChild {
 		p.recordFault(d, wire.Sent, "")
 		p.EndServer()
 		return nil
-	case d.OfRequest:
+	}
+	if d.OfRequest {
 		changed, text := d.changeForServer(m.Raw)
 		p.recordFault(d, wire.Sent, text)
 		return p.serverInput.writeLines(slices.Concat(changed, line[len(m.Raw):]))
-	case m.Kind != wire.Request && d.Name == actionDelay:
+	}
+	if m.Kind != wire.Request && d.Name == actionDelay {
 		p.recordFault(d, wire.Sent, "")
 		// The delay must not stop the lines after it.
 		go func() {
@@ -170,7 +173,8 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 			}
 		}()
 		return nil
-	case m.Kind == wire.Request:
+	}
+	if m.Kind == wire.Request {
 		p.mu.Lock()
 		// A server that never responds must not fill the memory: forget all decisions.
 		if p.pending == nil || len(p.pending) > recent.DefaultMinEntries {
@@ -205,13 +209,13 @@ func (p *Pipe) handleReceived(line []byte, whole bool) error {
 	if m == nil {
 		return p.clientOutput.writeLines(line)
 	}
-	switch {
-	case d != nil && m.Method != "": // the subscription of list-changed has begun
+	if d != nil && m.Method != "" { // the subscription of list-changed has begun
 		p.recordFault(d, wire.Received, "")
 		return p.clientOutput.writeLines(line, append(d.composeListChanged(), '\n'))
-	case d != nil:
+	}
+	if d != nil {
 		p.Desk.Live.LearnServer(d.Row, "", m)
-	case m.Method != "":
+	} else if m.Method != "" {
 		d = p.Desk.fireRule(subject{Row: row, Message: m})
 	}
 	if d == nil {
@@ -246,10 +250,10 @@ func (p *Pipe) applyRule(d *decision, line []byte) error {
 	raw := bytes.TrimRight(line, "\r\n")
 	messages, changed := d.changeForClient(raw)
 	pace := d.pace()
-	switch {
-	case d.Name == actionHang: // handleSent has silenced the output
+	if d.Name == actionHang { // handleSent has silenced the output
 		return nil
-	case d.Name == actionDelay:
+	}
+	if d.Name == actionDelay {
 		p.recordFault(d, wire.Received, "")
 		p.delayed.Go(func() {
 			if pause.For(p.ctx, d.Wait) == nil {
@@ -257,7 +261,8 @@ func (p *Pipe) applyRule(d *decision, line []byte) error {
 			}
 		})
 		return nil
-	case d.Name == actionReorder:
+	}
+	if d.Name == actionReorder {
 		p.recordFault(d, wire.Received, "")
 		p.clientOutput.Lock()
 		p.clientOutput.delayed = append(p.clientOutput.delayed, delayedMessage{raw: line, remaining: d.N})
@@ -269,16 +274,19 @@ func (p *Pipe) applyRule(d *decision, line []byte) error {
 			}
 		}()
 		return nil
-	case pace.size > 0:
+	}
+	if pace.size > 0 {
 		p.recordFault(d, wire.Received, "")
 		return p.writeSlowly(pace, line)
-	case d.Name == actionCut:
+	}
+	if d.Name == actionCut {
 		p.recordFault(d, wire.Received, "")
 		err := p.clientOutput.writeLines(line[:min(len(line), int(d.N))])
 		p.clientOutput.silence()
 		p.EndServer()
 		return err
-	case !changed:
+	}
+	if !changed {
 		p.recordFault(d, wire.Received, "nothing was changed")
 		return p.clientOutput.writeLines(line)
 	}

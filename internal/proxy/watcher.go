@@ -429,12 +429,12 @@ func (s *halfStream) eachLine(src io.Reader, fragment bool, handle func(line []b
 			line = nil
 			s.release()
 		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
-		case size > maxMessage:
+		}
+		if size > maxMessage {
 			s.w.reportLost(1)
-		case size > 0 && !fragment && !errors.Is(err, errGap):
+		} else if size > 0 && !fragment && !errors.Is(err, errGap) {
 			handle(bytes.TrimRight(line, "\r\n"))
 		}
 		s.release()

@@ -275,13 +275,12 @@ func (p *resultWriter) writeLink(b block) {
 // writeTagged writes a tag and a text on one line. If the terminal is too narrow for both, it
 // writes the text on a separate line.
 func (p *resultWriter) writeTagged(tag, text, separator string) {
-	switch {
-	case text == "":
+	if text == "" {
 		p.writeLine(tag)
-	case p.st.Terminal && term.Width(tag+separator+text) > p.st.Columns():
+	} else if p.st.Terminal && term.Width(tag+separator+text) > p.st.Columns() {
 		p.writeLine(tag)
 		p.writeLine("  " + p.st.WrapIndented(text, 2, 2))
-	default:
+	} else {
 		p.writeLine(tag + separator + text)
 	}
 }

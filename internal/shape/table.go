@@ -237,14 +237,13 @@ func (k *kind) matchesPlainAlternative(raw json.RawMessage, revision int) (match
 		if !k.spans[i].contains(revision) {
 			continue
 		}
-		switch {
-		case alternative.alternatives != nil:
+		if alternative.alternatives != nil {
 			innerMatches, innerPlain := alternative.matchesPlainAlternative(raw, revision)
 			matches = matches || innerMatches
 			allPlain = allPlain && innerPlain
-		case alternative.plain == "":
+		} else if alternative.plain == "" {
 			allPlain = false
-		default:
+		} else {
 			matches = matches || alternative.matches(raw)
 		}
 	}

@@ -71,16 +71,19 @@ func checkPath(p string) error {
 	}
 	for _, s := range segments {
 		stem, _, _ := strings.Cut(strings.ToLower(s), ".") // Windows takes "con.txt" for the device too
-		switch {
-		case s == "" || s == "." || s == "..":
+		if s == "" || s == "." || s == ".." {
 			return bad("it leaves its folder, or has an empty part")
-		case len(s) > maxSegment:
+		}
+		if len(s) > maxSegment {
 			return bad("a part is too long")
-		case strings.ContainsAny(s, "\\:*?\"<>|%#") || hasForbiddenRune(s):
+		}
+		if strings.ContainsAny(s, "\\:*?\"<>|%#") || hasForbiddenRune(s) {
 			return bad(`it has a character of \ : * ? " < > | % #, a space or one that is not shown`)
-		case strings.HasSuffix(s, "."):
+		}
+		if strings.HasSuffix(s, ".") {
 			return bad("a part ends in a dot")
-		case strings.HasPrefix(s, ".") || strings.HasPrefix(s, "~") || strings.HasPrefix(s, "-"):
+		}
+		if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "~") || strings.HasPrefix(s, "-") {
 			return bad("a part begins with a dot, a tilde or a hyphen")
 		}
 		for _, device := range deviceNames {

@@ -74,16 +74,19 @@ func Parse(raw json.RawMessage) (Entry, error) {
 	e.Name, e.Description = front.Text("name"), front.Text("description")
 	root, isMain := strings.CutSuffix(e.URI, mainFile)
 	e.Root = root
-	switch {
-	case !isMain || !strings.Contains(root, "://") || hasForbiddenRune(e.URI):
+	if !isMain || !strings.Contains(root, "://") || hasForbiddenRune(e.URI) {
 		return e, errors.New("its uri is not that of a SKILL.md")
-	case bad != nil:
+	}
+	if bad != nil {
 		return e, errors.New("its frontmatter is not an object")
-	case !namePattern().MatchString(e.Name) || strings.Contains(e.Name, "--"):
+	}
+	if !namePattern().MatchString(e.Name) || strings.Contains(e.Name, "--") {
 		return e, errors.New("its name is not 1 to 64 of a-z, 0-9 and single hyphens")
-	case root[strings.LastIndexByte(root, '/')+1:] != e.Name:
+	}
+	if root[strings.LastIndexByte(root, '/')+1:] != e.Name {
 		return e, fmt.Errorf("its name is %s, and the folder in its uri is not", e.Name)
-	case e.Description == "":
+	}
+	if e.Description == "" {
 		return e, errors.New("it has no description")
 	}
 	if kind, ok := jsonraw.Text(members.Value("resources")); ok && kind == "dynamic" {

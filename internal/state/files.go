@@ -25,16 +25,19 @@ func checkDir(dir string) error {
 		}
 		fi, err = os.Stat(dir)
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return fs.ErrNotExist
-	case err != nil:
+	}
+	if err != nil {
 		return &Error{Reason: Unreadable, Path: dir, Err: err}
-	case !fi.IsDir():
+	}
+	if !fi.IsDir() {
 		return unsafePath(dir, "it is not a directory", "")
-	case !ownedByUs(fi):
+	}
+	if !ownedByUs(fi) {
 		return unsafePath(dir, "it belongs to another user", "")
-	case openToOthers(fi):
+	}
+	if openToOthers(fi) {
 		return unsafePath(dir, "it is writable by others", wire.Hint("chmod 700 "+quoted(dir)))
 	}
 	return nil

@@ -25,16 +25,19 @@ func ValidName(name string) error {
 	invalid := func(text string) error {
 		return newError("name", FromFlag, text, "use letters, digits, '_' and '-', such as local-3001")
 	}
-	switch {
-	case name == "":
+	if name == "" {
 		return invalid("the session's name is empty")
-	case len(name) > maxName:
+	}
+	if len(name) > maxName {
 		return invalid(fmt.Sprintf("the session's name is longer than %d characters", maxName))
-	case !hasOnly(name, nameCharacters):
+	}
+	if !hasOnly(name, nameCharacters) {
 		return invalid(fmt.Sprintf("the session's name %q has an invalid character", name))
-	case strings.IndexByte("_-", name[0]) >= 0:
+	}
+	if strings.IndexByte("_-", name[0]) >= 0 {
 		return invalid(fmt.Sprintf("the session's name %q does not start with a letter or digit", name))
-	case strings.EqualFold(name, demoName):
+	}
+	if strings.EqualFold(name, demoName) {
 		return newError("name", FromFlag, fmt.Sprintf("%q is the built-in demo server", name), "choose another name")
 	}
 	return nil

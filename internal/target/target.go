@@ -117,21 +117,22 @@ type Input struct {
 // current session, else [Default]. The error is an [*Error] or an [*UnknownError]; both are usage
 // errors.
 func Parse(in Input) (Target, error) {
-	switch {
-	case in.Command != nil:
+	if in.Command != nil {
 		return parseCommand(in.Command)
-	case in.FlagGiven || in.Flag != "":
+	}
+	if in.FlagGiven || in.Flag != "" {
 		return parseText(in.Flag, FromFlag, in)
-	case in.Environment != "":
+	}
+	if in.Environment != "" {
 		return parseText(in.Environment, FromEnvironment, in)
-	case in.Current != "":
+	}
+	if in.Current != "" {
 		if !slices.Contains(in.Sessions, in.Current) {
 			return Target{}, newUnknownError(in.Current, FromSession, in.Sessions)
 		}
 		return Target{Kind: Session, Name: in.Current, Source: FromSession}, nil
-	default:
-		return Target{Kind: URL, URL: Default, Source: FromDefault}, nil
 	}
+	return Target{Kind: URL, URL: Default, Source: FromDefault}, nil
 }
 
 // parseText parses one TARGET: the built-in demo server, else a session, else a name in a
@@ -147,27 +148,32 @@ func parseText(text string, source Source, in Input) (Target, error) {
 	}
 	client, _, hasPrefix := strings.Cut(text, ":")
 	_, isClient := ClientNamed(client)
-	switch {
-	case text == "":
+	if text == "" {
 		return Target{}, newError(
 			"target",
 			source,
 			"the server is empty",
 			"name a URL, a session, a server that "+wire.Run("servers")+" shows, or "+demoName,
 		)
-	case text == demoName:
+	}
+	if text == demoName {
 		return Target{Kind: Demo, Source: source}, nil
-	case slices.Contains(sessions, text):
+	}
+	if slices.Contains(sessions, text) {
 		return Target{Kind: Session, Name: text, Source: source}, nil
-	case slices.Contains(known, text):
+	}
+	if slices.Contains(known, text) {
 		return Target{Kind: Known, Name: text, Source: source}, nil
-	case hasPrefix && isClient: // such as cursor:NAME, and the client has no such server
+	}
+	if hasPrefix && isClient { // such as cursor:NAME, and the client has no such server
 		return Target{}, newUnknownError(text, source, slices.Concat(sessions, known))
-	case strings.ContainsAny(text, " \t\n") && !hasScheme:
+	}
+	if strings.ContainsAny(text, " \t\n") && !hasScheme {
 		// The error does not quote the text: a command line may have a secret.
 		return Target{}, newError("target", source, "the server is neither a URL nor a name: it has a space in it",
 			"for a stdio server: "+wire.Run("list -- COMMAND ARGUMENT..."))
-	case !looksLikeURL(text):
+	}
+	if !looksLikeURL(text) {
 		return Target{}, newUnknownError(text, source, slices.Concat(sessions, known))
 	}
 	u, err := parseURL(text)

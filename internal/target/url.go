@@ -195,22 +195,26 @@ func parseHost(host string) (string, *Error) {
 	const maxLen = 253 // of a domain name (RFC 1035)
 	host = strings.ToLower(host)
 	name := strings.TrimSuffix(host, ".")
-	switch {
-	case host == "":
+	if host == "" {
 		return "", urlError("host", "the URL has no host", "write http://HOST:PORT/PATH")
-	case strings.IndexFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) >= 0:
+	}
+	if strings.IndexFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 {
 		// A conversion needs the tables of IDNA (RFC 5891), and a mistake would send the request to
 		// another host.
 		return "", urlError("host", "the URL's host is not ASCII", "write it in Punycode, starting with xn--")
-	case strings.Contains(host, ":"):
+	}
+	if strings.Contains(host, ":") {
 		return "", urlError(
 			"host",
 			"the URL's host has more than one colon",
 			"put an IPv6 address in brackets: http://[::1]:3001/mcp",
 		)
-	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "", len(name) > maxLen, !hasValidLabels(name):
+	}
+	hasInvalidCharacter := strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != ""
+	if hasInvalidCharacter || len(name) > maxLen || !hasValidLabels(name) {
 		return "", urlError("host", "the URL's host is not a host name", hint)
-	case isAddressLabel(name[strings.LastIndexByte(name, '.')+1:]):
+	}
+	if isAddressLabel(name[strings.LastIndexByte(name, '.')+1:]) {
 		// Some resolvers read 127.1, 0x7f000001 and 2130706433 as addresses, others as names.
 		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
 			return "", urlError(

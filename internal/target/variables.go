@@ -152,14 +152,13 @@ func (s Server) eachVariable(text string, valueOf func(variable) (string, error)
 		inBraces := strings.HasPrefix(text, "${") && end > len("${") && isKnownForm
 		nameEnd := len(text) - len(strings.TrimLeft(text[1:], variableCharacters)) // the end of a name without braces
 		// The text begins with the "$".
-		switch {
-		case inBraces:
+		if inBraces {
 			replace(parseVariable(text[len("${"):end], text[:end+1]))
 			text = text[end+1:]
-		case s.Client.plainVariables && isVariableName(text[1:nameEnd]):
+		} else if s.Client.plainVariables && isVariableName(text[1:nameEnd]) {
 			replace(variable{env: text[1:nameEnd], text: text[:nameEnd]})
 			text = text[nameEnd:]
-		default:
+		} else {
 			b.WriteByte('$')
 			text = text[1:]
 		}

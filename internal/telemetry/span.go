@@ -107,13 +107,12 @@ func (b *Builder) deriveSpanID(req *request, round int, side string) otlp.SpanID
 func (b *Builder) traceOf(req *request) (trace otlp.TraceID, sampled bool) {
 	r := &req.round
 	parent := r.parent
-	switch {
-	case r.ownContext != nil:
+	if r.ownContext != nil {
 		parent = *r.ownContext
 		trace = parent.Trace
-	case parent.IsValid():
+	} else if parent.IsValid() {
 		trace = parent.Trace
-	default:
+	} else {
 		sum := b.digest(req, 0, "trace") // the span begins a trace
 		trace = otlp.TraceID(sum[:16])
 		parent = Context{}

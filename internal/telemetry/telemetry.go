@@ -217,12 +217,11 @@ func (b *Builder) Evicted() int { return b.evicted }
 
 // finishUnanswered ends an exchange that has no further frames.
 func (b *Builder) finishUnanswered(req *request) {
-	switch {
-	case req.hasFailed:
+	if req.hasFailed {
 		b.finish(req, b.outcomeOf(req))
-	case req.awaitsRound: // the client did not send the next round
+	} else if req.awaitsRound { // the client did not send the next round
 		b.finish(req, outcome{at: req.roundRequired, kind: string(wire.InputRequired)})
-	default:
+	} else {
 		b.finish(req, outcome{at: b.now, incomplete: true})
 	}
 }

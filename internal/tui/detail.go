@@ -103,12 +103,11 @@ func comparisonKey(key, marked string, doc *view.Detail) string {
 func (m *model) drawDetail(w, h int) []drawn {
 	d := &m.detail
 	lines := []drawn{{Line: d.drawTitle(m.screenClock())}, {Line: d.drawTabs(w, m.focus == paneDetail)}}
-	switch {
-	case d.err != nil:
+	if d.err != nil {
 		d.lines = plainLines(cells.Wrap(cells.Bad, d.err.Error(), w-2))
-	case d.doc == nil:
+	} else if d.doc == nil {
 		d.lines = []tabLine{{line: cells.TextLine(cells.Faint, "reading…")}}
-	default:
+	} else {
 		d.lines = d.tabLines(m.screenClock(), w)
 	}
 	if len(d.lines) == 0 {

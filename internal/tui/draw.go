@@ -70,15 +70,14 @@ func (m *model) layout() screenLayout {
 	if m.detail.key == "" {
 		return screen
 	}
-	switch {
-	case m.w >= detailBesideMinWidth:
+	if m.w >= detailBesideMinWidth {
 		screen.detail = screen.main * 9 / 20 // the list has a little more than half
 		screen.main -= screen.detail + 1
-	case m.h >= detailBelowMinHeight:
+	} else if m.h >= detailBelowMinHeight {
 		screen.detail = screen.main
 		screen.mainHeight = screen.body * 2 / 5
 		screen.detailTop = screen.mainHeight + 1
-	default:
+	} else {
 		screen.detail = screen.main
 		screen.main = 0
 	}

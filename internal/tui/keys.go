@@ -28,16 +28,19 @@ func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
 		return tea.Suspend
 	}
 	m.statusLine.flash = ""
-	switch {
-	case m.dialog != nil:
+	if m.dialog != nil {
 		return m.dialogKey(press)
-	case m.focus == paneFilter:
+	}
+	if m.focus == paneFilter {
 		return m.filterKey(press)
-	case m.focus == paneForm:
+	}
+	if m.focus == paneForm {
 		return m.formKey(press)
-	case m.focus == paneDetail && m.detailKey(name):
+	}
+	if m.focus == paneDetail && m.detailKey(name) {
 		return nil
-	case m.view == viewTime && m.focus == paneMain:
+	}
+	if m.view == viewTime && m.focus == paneMain {
 		used, windowChanged := m.list().timeKey(name)
 		if windowChanged {
 			return m.loadList(newQuery)
@@ -286,16 +289,19 @@ func (m *model) click(mouse tea.Mouse) tea.Cmd {
 		return nil
 	}
 	y := mouse.Y - layout.head // within the panes
-	switch {
-	case mouse.Y == 0:
+	if mouse.Y == 0 {
 		return m.clickTab(mouse.X)
-	case y < 0 && (mouse.Y == layout.head-1 || mouse.Y == 1): // the filter line
+	}
+	if y < 0 && (mouse.Y == layout.head-1 || mouse.Y == 1) { // the filter line
 		return m.openFilter()
-	case y < 0 || y >= layout.body:
+	}
+	if y < 0 || y >= layout.body {
 		return nil
-	case layout.left > 0 && mouse.X < layout.left:
+	}
+	if layout.left > 0 && mouse.X < layout.left {
 		return m.clickConversations(y, layout)
-	case layout.inDetail(mouse.X, y):
+	}
+	if layout.inDetail(mouse.X, y) {
 		return m.clickDetail(y, layout)
 	}
 	lines := m.drawMain(layout.main, layout.mainHeight)

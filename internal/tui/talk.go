@@ -140,16 +140,18 @@ func drawArrow(a arrow, c talkColumns) cells.Line {
 	if a.Times > 1 {
 		text += " ×" + strconv.Itoa(a.Times)
 	}
-	switch {
-	case a.hiddenLines > 0:
+	if a.hiddenLines > 0 {
 		return cells.Line{cells.Fit(cells.Faint, "    ⋮ "+countNoun(a.hiddenLines, "line", "lines")+" more: Space", width)}
-	case a.reply != nil:
+	}
+	if a.reply != nil {
 		replyRole := levelRole(a.reply.Level, a.reply.Kind)
 		return append(drawLeader(text, c.lane), cells.Blank(1), cells.Fit(replyRole, a.reply.Text, c.answer))
-	case a.Dir == "sent" && a.Kind == "request" && c.answer > 0:
+	}
+	if a.Dir == "sent" && a.Kind == "request" && c.answer > 0 {
 		lane := min(max(c.lane, cells.TextLine(role, text).Width()+4), width) // a longer one is alone on its line
 		return append(drawLeader(text, lane), cells.Fit(cells.Faint, "", width-lane))
-	case a.Dir == "received" && a.Kind == "response" && c.answer > 0 && !a.isFirst:
+	}
+	if a.Dir == "received" && a.Kind == "response" && c.answer > 0 && !a.isFirst {
 		return drawResponse(role, text, c.answer, width)
 	}
 	indent := "  "

@@ -104,12 +104,11 @@ func (t *tree) addLine(pointer string, line cells.Line, raw json.RawMessage, isF
 func (t *tree) addBranch(
 	pointer string, head cells.Line, raw json.RawMessage, n int, open, shut string, inside func(),
 ) {
-	switch {
-	case n == 0:
+	if n == 0 {
 		t.addLine(pointer, append(head, cells.Text(cells.Faint, open+shut)), raw, !canFold)
-	case t.folds[pointer]:
+	} else if t.folds[pointer] {
 		t.addLine(pointer, append(head, cells.Text(cells.Faint, "▸ "+open+" "+english.Thousands(n)+" "+shut)), raw, canFold)
-	default:
+	} else {
 		t.addLine(pointer, append(head, cells.Text(cells.Faint, "▾ "+open)), raw, canFold)
 		inside()
 	}

@@ -24,12 +24,11 @@ func GitHub(r Report, file string) []byte {
 			continue // the summary counts them
 		}
 		reason := acceptanceText(c)
-		switch {
-		case reason != "":
+		if reason != "" {
 			command("notice", c.Rule, sentence(c)+" ("+reason+")")
-		case c.Level == diff.Breaking:
+		} else if c.Level == diff.Breaking {
 			command("error", c.Rule, sentence(c))
-		default:
+		} else {
 			command("warning", c.Rule, sentence(c))
 		}
 	}

@@ -163,19 +163,20 @@ func framesOf(r *rows.Row, d *Detail) (frames []wire.Frame, err error) {
 // addOriginal sets Was of the last frame if a user edited its message. The capture has the message of
 // its sender, and the edited message in a separate frame.
 func addOriginal(all []Frame, f wire.Frame) {
+	if f.Held == nil || f.Held.How != "edited" {
+		return
+	}
 	last := &all[len(all)-1]
-	switch {
-	case f.Held == nil || f.Held.How != "edited":
-	// The frame before has the edited message, as mcpc's client received it.
-	case f.Dir == wire.Received:
+	if f.Dir == wire.Received {
+		// The frame before has the edited message, as mcpc's client received it.
 		last.Was = last.Body
 		last.Body = nil
-	default:
-		for _, before := range slices.Backward(all[:len(all)-1]) {
-			if before.Body != nil && before.Dir == last.Dir {
-				last.Was = before.Body
-				return
-			}
+		return
+	}
+	for _, before := range slices.Backward(all[:len(all)-1]) {
+		if before.Body != nil && before.Dir == last.Dir {
+			last.Was = before.Body
+			return
 		}
 	}
 }

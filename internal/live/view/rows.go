@@ -194,12 +194,12 @@ func roughPhases(r Row, held float64) []Phase {
 			phases = append(phases, Phase{Name: name, Seconds: seconds})
 		}
 	}
-	switch {
-	case r.Method == rows.MethodStream || r.Method == rows.MethodPipe:
+	if r.Method == rows.MethodStream || r.Method == rows.MethodPipe {
 		return nil
-	case r.First <= 0 || r.First >= r.Seconds:
+	}
+	if r.First <= 0 || r.First >= r.Seconds {
 		add(phaseWait, r.Seconds)
-	default:
+	} else {
 		add(phaseWait, r.First)
 		add(phaseRead, r.Seconds-r.First)
 	}

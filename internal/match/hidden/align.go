@@ -86,12 +86,11 @@ func alignMembers(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 func alignItems(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 	var before, after []json.RawMessage
 	for i := range max(len(recorded), len(current)) {
-		switch {
-		case i >= len(current):
+		if i >= len(current) {
 			before = append(before, recorded[i].Raw)
-		case i >= len(recorded):
+		} else if i >= len(recorded) {
 			after = append(after, current[i].Raw)
-		default:
+		} else {
 			recordedItem, currentItem := align(recorded[i], current[i])
 			before = append(before, recordedItem)
 			after = append(after, currentItem)

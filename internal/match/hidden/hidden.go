@@ -95,12 +95,13 @@ func (m mark) secretLength(text string, hidden int, after string, isLast bool) i
 		}
 		return len(text) - len(after)
 	}
-	switch {
-	case hidden > 0 && strings.HasPrefix(text[hidden:], after):
+	if hidden > 0 && strings.HasPrefix(text[hidden:], after) {
 		return hidden
-	case m.length >= 0 && m.length <= len(text) && strings.HasPrefix(text[m.length:], after):
+	}
+	if m.length >= 0 && m.length <= len(text) && strings.HasPrefix(text[m.length:], after) {
 		return m.length
-	case after == "": // nothing shows where the secret ends
+	}
+	if after == "" { // nothing shows where the secret ends
 		return -1
 	}
 	return strings.Index(text, after) // an escaped secret is longer than m.length

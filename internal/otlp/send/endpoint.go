@@ -74,18 +74,23 @@ func parseEndpoint(source, text string) (*url.URL, error) {
 	}
 	scheme, rest, found := strings.Cut(text, "://")
 	scheme = strings.ToLower(scheme)
-	switch {
-	case text == "":
+	if text == "" {
 		return wrong("no endpoint", endpointHint+wire.Hint("; "+endpointFromVariables+" means OTEL_EXPORTER_OTLP_ENDPOINT"))
-	case strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") || strings.HasPrefix(strings.ToLower(text), "unix:"):
+	}
+	isPath := strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".")
+	if isPath || strings.HasPrefix(strings.ToLower(text), "unix:") {
 		return wrong("Unix sockets are not supported", endpointHint)
-	case found && strings.HasPrefix(scheme, "grpc"):
+	}
+	if found && strings.HasPrefix(scheme, "grpc") {
 		return wrong("OTLP over gRPC is not supported", endpointHint)
-	case !found:
+	}
+	if !found {
 		return wrong("no scheme", endpointHint)
-	case scheme != "http" && scheme != "https":
+	}
+	if scheme != "http" && scheme != "https" {
 		return wrong("the scheme must be http or https", endpointHint)
-	case rest == "":
+	}
+	if rest == "" {
 		return wrong("no host", endpointHint)
 	}
 	u, err := url.Parse(text)

@@ -62,15 +62,15 @@ func (c Context) Command(words string) string {
 func (c Context) Text(h wire.Hint) (text string, hasCommand bool) {
 	parts := h.Parts()
 	for i, part := range parts {
-		switch {
-		case !part.IsCommand:
+		if !part.IsCommand {
 			text += part.Text
 			continue
-		case !part.NeedsServer:
+		}
+		if !part.NeedsServer {
 			text += c.localCommand(part.Text)
-		case c.ServerCommand != "" && i < len(parts)-1:
+		} else if c.ServerCommand != "" && i < len(parts)-1 {
 			text += "`" + c.Command(part.Text) + "`"
-		default:
+		} else {
 			text += c.Command(part.Text)
 		}
 		if part.NeedsServer && len(c.ServerCommand) > longCommand {

@@ -78,26 +78,30 @@ type markdownWriter struct {
 func (d *markdownWriter) drawNext(lines []string) int {
 	line := lines[0]
 	bare := strings.TrimSpace(line)
-	switch {
-	case d.fence != "":
+	if d.fence != "" {
 		d.drawCodeLine(line)
 		return 1
-	case parseFence(line) != "":
+	}
+	if parseFence(line) != "" {
 		d.fence = parseFence(line)
 		if name := strings.TrimLeft(bare, "`~"); name != "" {
 			d.writeLine(d.st.Paint(Dim, strings.TrimSpace(name)+":"))
 		}
 		return 1
-	case len(lines) > 1 && strings.Contains(line, "|") && isTableRule(lines[1]):
+	}
+	if len(lines) > 1 && strings.Contains(line, "|") && isTableRule(lines[1]) {
 		return d.drawTable(lines)
-	case bare == "":
+	}
+	if bare == "" {
 		d.writeLine("")
 		d.afterBlank = true
 		return 1
-	case strings.HasPrefix(line, "    ") && d.afterBlank && !d.inList: // indented code
+	}
+	if strings.HasPrefix(line, "    ") && d.afterBlank && !d.inList { // indented code
 		d.writeLine(d.st.Paint(Cyan, line))
 		return 1
-	case isRule(bare):
+	}
+	if isRule(bare) {
 		d.writeLine(d.st.Paint(Dim, strings.Repeat(d.st.dash(), min(d.width, 40))))
 		return 1
 	}

@@ -66,12 +66,11 @@ func (s *Script) curlLines(p HTTPRequest, session string) ([]string, error) {
 	for _, o := range s.Options {
 		flag := o[0]
 		value := o[1]
-		switch {
-		case value == "":
+		if value == "" {
 			lines = append(lines, flag)
-		case strings.Contains(value, "://"):
+		} else if strings.Contains(value, "://") {
 			lines = append(lines, flag+" "+s.URL(value))
-		default:
+		} else {
 			lines = append(lines, flag+" "+shellwords.Quote(value))
 		}
 	}

@@ -19,12 +19,11 @@ func (e *explainer) layout() string {
 	var b strings.Builder
 	edge := e.noteColumn()
 	for _, r := range e.lines {
-		switch {
-		case r.note == "":
+		if r.note == "" {
 			b.WriteString(e.st.Paint(r.sgr, r.text) + "\n")
-		case edge == 0:
+		} else if edge == 0 {
 			e.writeBelow(&b, r)
-		default:
+		} else {
 			e.writeBeside(&b, r, edge)
 		}
 	}

@@ -263,12 +263,13 @@ func (p *Page) eval(expression string, into any) error {
 	defer stop()
 	return chromedp.Run(ctx, chromedp.ActionFunc(func(ctx context.Context) error {
 		got, thrown, err := runtime.Evaluate(expression).WithAwaitPromise(true).WithReturnByValue(true).Do(ctx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case thrown != nil:
+		}
+		if thrown != nil {
 			return thrown
-		case into == nil || got.Value == nil:
+		}
+		if into == nil || got.Value == nil {
 			return nil
 		}
 		return json.Unmarshal(got.Value, into)

@@ -47,11 +47,12 @@ func runRepeating() {
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		m := wire.ParseMessage(in.Bytes())
 		result, ok := results[m.Method]
-		switch {
-		case m.Kind != wire.Request:
-		case ok:
+		if m.Kind != wire.Request {
+			continue
+		}
+		if ok {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
-		default:
+		} else {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
 		}
 	}

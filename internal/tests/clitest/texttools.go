@@ -88,13 +88,14 @@ func (t textTool) runGrep(args []string) int {
 			if len(files) > 1 && !has("h") {
 				prefix = f.name + ":"
 			}
-			switch {
-			case has("q") || has("c") || has("l"):
-			case has("o"):
+			if has("q") || has("c") || has("l") {
+				continue
+			}
+			if has("o") {
 				for _, part := range want.FindAllString(line, -1) {
 					fmt.Fprintln(t.stdout, prefix+part)
 				}
-			default:
+			} else {
 				fmt.Fprintln(t.stdout, prefix+line)
 			}
 		}

@@ -85,12 +85,11 @@ func NewTunnel(logName, credentials string) (*Front, error) {
 	requests := NewLog(logName)
 	return newFront(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Printf("%s %s", r.Method, r.Host)
-		switch {
-		case r.Header.Get("Proxy-Authorization") != required:
+		if r.Header.Get("Proxy-Authorization") != required {
 			w.WriteHeader(http.StatusProxyAuthRequired)
-		case r.Method == http.MethodConnect:
+		} else if r.Method == http.MethodConnect {
 			tunnelTo(w, r.Host)
-		default:
+		} else {
 			plain.ServeHTTP(w, r)
 		}
 	})), nil
