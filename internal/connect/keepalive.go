@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -67,9 +66,12 @@ func (c *Conn) startKept(opt *client.Options, how *Keeping) {
 			return nil, err
 		}
 		keepalive.RemoveStaleSockets(filepath.Dir(socket))
-		// In Keeping, 0 is the default and a negative time is no limit; in KeptServer, 0 is no
-		// limit.
-		c.keptProcess = &state.KeptServer{Socket: socket, Idle: max(0, cmp.Or(how.Idle, defaultIdle))}
+		idle := how.Idle
+		if idle == 0 {
+			idle = defaultIdle
+		}
+		// In Keeping a negative time is no limit, in KeptServer 0.
+		c.keptProcess = &state.KeptServer{Socket: socket, Idle: max(0, idle)}
 		return startKeeper(c.Env, opt.Server, *c.keptProcess)
 	}}
 }

@@ -3,7 +3,6 @@
 package call
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -160,7 +159,9 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	}
 	c, out := f.Open(ctx, how)
 	if out.Kind == wire.Transport && c.Target.Source == target.FromDefault {
-		out.Hint = cmp.Or(c.SuggestServer(o.Name), out.Hint) // NAME may begin with the name of a server
+		if hint := c.SuggestServer(o.Name); hint != "" { // NAME may begin with the name of a server
+			out.Hint = hint
+		}
 	}
 	if !out.OK() {
 		return cmdutil.Exit(out)

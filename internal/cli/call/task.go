@@ -172,9 +172,13 @@ func runTaskGet(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, rememb
 
 // taskFacts returns the rows that describe a task.
 func taskFacts(c *connect.Conn, task client.Task, remembered state.Task) [][]string {
+	begunAt := remembered.BegunAt
+	if begunAt.IsZero() {
+		begunAt = task.Created
+	}
 	begun := ""
-	if at := cmp.Or(remembered.BegunAt, task.Created); !at.IsZero() {
-		begun = english.Ago(c.Env.Now(), at)
+	if !begunAt.IsZero() {
+		begun = english.Ago(c.Env.Now(), begunAt)
 	}
 	return [][]string{
 		{"task", task.ID},

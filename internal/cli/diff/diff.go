@@ -2,7 +2,6 @@
 package diff
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -239,8 +238,11 @@ func (l *loader) loadBoth(ctx context.Context, words, argv []string) (a, b side,
 	if len(words) == 2 {
 		second = l.classify(words[1])
 	}
-	if err := cmp.Or(first.err, second.err); err != nil {
-		return a, b, err
+	if first.err != nil {
+		return a, b, first.err
+	}
+	if second.err != nil {
+		return a, b, second.err
 	}
 	if first.kind == serverSource && second.kind == serverSource {
 		if err := l.refuseCredentials(); err != nil {

@@ -196,7 +196,11 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 // leadsTo reports whether a URL leads to the port of an address on this machine.
 func leadsTo(u *url.URL, address string) bool {
 	_, port, err := net.SplitHostPort(address)
-	return err == nil && cmp.Or(u.Port(), "80") == port && loopback.IsHere(u.Hostname())
+	urlPort := u.Port()
+	if urlPort == "" {
+		urlPort = "80"
+	}
+	return err == nil && urlPort == port && loopback.IsHere(u.Hostname())
 }
 
 // introduceProxy prints the URLs for clients and returns them.

@@ -1,7 +1,6 @@
 package recorded
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,7 +24,11 @@ func Filter(words []string, now time.Time, j filter.Judge) (filter.Filter, error
 	}
 	fault, _ := errors.AsType[*filter.Error](err)
 	hint := wire.Run("help filters") + " shows the language"
-	if near := cmp.Or(suggest.Nearest(fault.Word, fault.Known), fault.Suggestion); near != "" {
+	near := suggest.Nearest(fault.Word, fault.Known)
+	if near == "" {
+		near = fault.Suggestion
+	}
+	if near != "" {
 		hint = wire.Hint("did you mean " + near + "?")
 	}
 	return f, &usage.JSONError{

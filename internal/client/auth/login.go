@@ -96,7 +96,11 @@ func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Fou
 	}
 	last := known.namedIssuer(endpoint.String(), req.Account)
 	needs := req.needs(known, endpoint)
-	r, err := flow.findResource(ctx, endpoint, req.Challenge, cmp.Or(req.Issuer, last))
+	issuer := req.Issuer
+	if issuer == "" {
+		issuer = last
+	}
+	r, err := flow.findResource(ctx, endpoint, req.Challenge, issuer)
 	isUserIssuer := req.Issuer != ""
 	// An issuer that the user names replaces metadata that cannot be read, but not invalid metadata.
 	canContinue := err == nil || isUserIssuer && isUnreadable(err)

@@ -1,7 +1,6 @@
 package toolcall
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -157,7 +156,11 @@ func resumeHint(stored state.Task, out wire.Outcome) wire.Hint {
 	case wire.Signal, wire.Timeout, wire.Transport, wire.CheckFailed:
 		return "the task continues on the server: " + waitCommand
 	case wire.InputRequired:
-		return waitCommand + " continues the task; " + cmp.Or(out.Hint, "see "+wire.Run("help answering"))
+		howToAnswer := out.Hint
+		if howToAnswer == "" {
+			howToAnswer = "see " + wire.Run("help answering")
+		}
+		return waitCommand + " continues the task; " + howToAnswer
 	}
 	return out.Hint
 }

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -318,7 +317,11 @@ func findBadTypes(e *conv.Event, w walkedSchema) []string {
 		if word, ok := jsonraw.Text(value); ok && schema.TypeNamed(word) == 0 {
 			at := n.Pointer + "/type"
 			pointers = append(pointers, at)
-			e.Find(w.pointer+at, e.Show(value), cmp.Or(suggestFix(raw, at), "a type of JSON Schema"))
+			fix := suggestFix(raw, at)
+			if fix == "" {
+				fix = "a type of JSON Schema"
+			}
+			e.Find(w.pointer+at, e.Show(value), fix)
 		}
 	}
 	return pointers
@@ -339,7 +342,11 @@ func schemaChecks(t Tools) []Check {
 			hasDialect := e.Rev >= conv.Rev20251125 // older revisions name no dialect
 			// findBadTypes may have reported this place already.
 			if isInvalid && hasDialect && !slices.Contains(reported, fault.Where) {
-				e.Find(w.pointer+fault.Where, fault.Text, cmp.Or(suggestFix(raw, fault.Where), "a valid JSON Schema"))
+				fix := suggestFix(raw, fault.Where)
+				if fix == "" {
+					fix = "a valid JSON Schema"
+				}
+				e.Find(w.pointer+fault.Where, fault.Text, fix)
 			}
 		})},
 		{ID: "L112", Kind: conv.OnTool, Do: forEachSchema(func(e *conv.Event, w walkedSchema) {
