@@ -36,8 +36,9 @@ func matchingEntries(items []json.RawMessage, words []string) []json.RawMessage 
 
 // textsOf returns the texts of an entry, of any kind, that a search for words covers. A text is "" if
 // the entry does not have the member.
-func textsOf(raw json.RawMessage) (texts []string) {
+func textsOf(raw json.RawMessage) []string {
 	m, _ := jsonraw.Object(raw)
+	var texts []string
 	for _, name := range []string{"name", "title", "description", "uri", "uriTemplate"} {
 		texts = append(texts, m.Text(name))
 	}
@@ -57,7 +58,8 @@ func textsOf(raw json.RawMessage) (texts []string) {
 // sectionsOf returns a section for each list of each server. At a terminal its heading is the
 // server's name; in a pipe each line begins with the name. If several kinds are listed, the kind is
 // added.
-func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render.Section) {
+func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) []render.Section {
+	var parts []render.Section
 	for _, s := range all {
 		for _, l := range s.lists {
 			name := st.Line(s.ID)

@@ -162,8 +162,9 @@ func writeDeclarations(w io.Writer, st term.Style, rows [][]string) error {
 
 // declarations returns the declared capabilities as rows of a kind, a name and options. The kind is
 // "capability", or "extension" or "experimental" for each member of these two objects.
-func declarations(capabilities json.RawMessage) (rows [][]string) {
+func declarations(capabilities json.RawMessage) [][]string {
 	members, _ := jsonraw.Object(capabilities)
+	var rows [][]string
 	for _, m := range members {
 		inner, err := jsonraw.Object(m.Value)
 		what := map[string]string{"extensions": "extension", "experimental": "experimental"}[m.Name]

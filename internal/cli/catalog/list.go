@@ -200,7 +200,8 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 // does not affect the other lists. all is set if the user asked for all kinds.
 func addLists(
 	ctx context.Context, f *cmdutil.Factory, l *connect.Listing, c *connect.Conn, o listOptions, all bool,
-) (out wire.Outcome) {
+) wire.Outcome {
+	var out wire.Outcome
 	for _, k := range o.kinds {
 		one, left := cmdutil.AddList(ctx, f, l, c, k, all, o.long)
 		if left { // the server declares the kind but has no such method: no failure

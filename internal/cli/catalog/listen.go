@@ -110,7 +110,7 @@ func (o *listenOptions) everything() bool {
 
 // runListen subscribes to the notifications and prints them until a limit, an interrupt, or the end
 // of the subscription.
-func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err error) {
+func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) error {
 	queue := cmdutil.NewNoticeQueue(ctx)
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: queue.Add})
 	defer queue.Stop()
@@ -121,7 +121,7 @@ func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err er
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	out, err = cmdutil.EachNotification(
+	out, err := cmdutil.EachNotification(
 		ctx, f, c, queue, selected.listenRequest(f, c, o.until), o.until,
 		func(n cmdutil.Notice) (int, error) {
 			if !selected.includes(n.Method) {
@@ -220,7 +220,8 @@ func nothingOffered(c *connect.Conn, all bool) wire.Outcome {
 }
 
 // names returns a description of each kind of notification in the selection.
-func (s selection) names() (names []string) {
+func (s selection) names() []string {
+	var names []string
 	for i, on := range []bool{s.Tools, s.Prompts, s.Resources} {
 		if on {
 			names = append(names, changesOf(connect.Kinds[i].Many))

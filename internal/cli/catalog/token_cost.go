@@ -96,7 +96,7 @@ func (b *bill) add(one billed) {
 }
 
 // runBill lists the tools and prints their bill.
-func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error) {
+func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
 	if !out.OK() {
 		return cmdutil.Exit(out)
@@ -108,7 +108,7 @@ func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	if f.Output != "" && !f.JSON && f.Jq == "" {
 		ans.Result = nil // a file gets the text for people
 	}
-	err = cmdutil.Show(ctx, f, out, ans)
+	err := cmdutil.Show(ctx, f, out, ans)
 	if out.OK() {
 		explainBill(f)
 	}

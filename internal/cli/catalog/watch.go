@@ -271,7 +271,8 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 }
 
 // itemsOf returns the items of a list, without entries that have no name, which cannot be compared.
-func itemsOf(k connect.Kind, list client.List) (items []item) {
+func itemsOf(k connect.Kind, list client.List) []item {
+	var items []item
 	for _, raw := range list.Items {
 		members, _ := jsonraw.Object(raw)
 		about, _, _ := strings.Cut(strings.TrimSpace(members.Text("description")), "\n")
@@ -307,7 +308,10 @@ func (w *watcher) compare(ctx context.Context, k connect.Kind, old, now []item) 
 	}
 	if !w.o.watch.jsonl {
 		if err := render.Changes(w.f.Stdout(), w.f.OutStyle, changes); err != nil {
-			w.printErr = cmp.Or(w.printErr, w.f.WriteError("writing the result", err))
+			err = w.f.WriteError("writing the result", err)
+			if w.printErr == nil {
+				w.printErr = err
+			}
 		}
 	}
 	return len(changes)
@@ -317,9 +321,10 @@ func (it item) isNamed(other item) bool { return it.name == other.name }
 
 // differing returns the names of the members that are different in two objects, or missing in one.
 // White space makes no difference.
-func differing(a, b json.RawMessage) (names []string) {
+func differing(a, b json.RawMessage) []string {
 	left, _ := jsonraw.Object(a)
 	right, _ := jsonraw.Object(b)
+	var names []string
 	for _, m := range slices.Concat(left, right) {
 		x, _ := left.Get(m.Name)
 		y, _ := right.Get(m.Name)
@@ -345,5 +350,8 @@ func (w *watcher) line(ctx context.Context, change string, k connect.Kind, name 
 	if now != nil {
 		doc = jsonraw.With(doc, "now", now)
 	}
-	w.printErr = cmp.Or(w.printErr, cmdutil.PrintLine(ctx, w.f, doc))
+	err := cmdutil.PrintLine(ctx, w.f, doc)
+	if w.printErr == nil {
+		w.printErr = err
+	}
 }

@@ -107,7 +107,8 @@ func unknownTerm(entries []glossary.Entry, word, all string) error {
 }
 
 // glossaryWords returns the words of all entries, including synonyms.
-func glossaryWords(entries []glossary.Entry) (words []string) {
+func glossaryWords(entries []glossary.Entry) []string {
+	var words []string
 	for _, e := range entries {
 		words = append(words, e.Words...)
 	}

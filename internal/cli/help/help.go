@@ -62,11 +62,11 @@ func NewHelp(f *cmdutil.Factory) *cobra.Command {
 }
 
 // AllOf returns cmd and all commands below it, without hidden commands and the commands below them.
-func AllOf(cmd *cobra.Command) (all []*cobra.Command) {
+func AllOf(cmd *cobra.Command) []*cobra.Command {
 	if cmd.Hidden {
 		return nil
 	}
-	all = append(all, cmd)
+	all := []*cobra.Command{cmd}
 	for _, c := range cmd.Commands() {
 		all = append(all, AllOf(c)...)
 	}

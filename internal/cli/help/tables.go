@@ -97,8 +97,9 @@ var SeeAlso = map[string]string{
 
 // OwnFlags returns the visible flags that only this command declares, without --help and without
 // the flags that answer a server's requests.
-func OwnFlags(cmd *cobra.Command) (own []*pflag.Flag) {
+func OwnFlags(cmd *cobra.Command) []*pflag.Flag {
 	answers := cmdutil.AnsweringFlags(cmd)
+	var own []*pflag.Flag
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && f.Name != "help" && !slices.Contains(answers, f) {
 			own = append(own, f)

@@ -20,7 +20,8 @@ var topicTexts embed.FS
 // NewTopics returns the help topics, as for `mcpc help exit-codes`. A topic is a command that
 // cannot be run. Its Long is the text of the topic; all and flags have none, because TopicText lists
 // the commands and flags.
-func NewTopics() (topics []*cobra.Command) {
+func NewTopics() []*cobra.Command {
+	var topics []*cobra.Command
 	for _, t := range [][2]string{
 		{"all", "all commands and topics"},
 		{"flags", "the flags that every command has, and how to name a server"},

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -151,7 +150,10 @@ func isHarmless(method string) bool {
 
 // skipReason returns the reason not to send the request m of a row, or "". x is its recorded exchange.
 func (p *player) skipReason(row *rows.Row, m *wire.Message, x *wire.Exchange) string {
-	recordedRevision := cmp.Or(row.Revision, p.conn.Revision())
+	recordedRevision := row.Revision
+	if recordedRevision == "" {
+		recordedRevision = p.conn.Revision()
+	}
 	currentRevision := p.conn.Revision()
 	isOfTask := mcp.IsTaskMethod(row.Method) || becameTask(m, x)
 	switch {

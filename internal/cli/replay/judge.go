@@ -89,12 +89,12 @@ func (o *options) readRules(f *cmdutil.Factory) (*match.Rules, error) {
 // addBinding adds the bindings of one --bind: the values at source in results are handles. They are
 // replaced at target in the params of later requests, or, if target is nil, in each member with the
 // name of the source. It reports whether source is new.
-func (j *judgement) addBinding(source, target jsonvalue.Path) (isNew bool) {
+func (j *judgement) addBinding(source, target jsonvalue.Path) bool {
 	kind := source.String()
 	existing := slices.IndexFunc(j.bindings, func(b match.Binding) bool {
 		return b.Kind == kind && b.Part == match.Result
 	})
-	isNew = existing < 0
+	isNew := existing < 0
 	if isNew {
 		j.bindings = append(j.bindings, match.Binding{
 			Kind: kind, Part: match.Result, Select: source.Select, Named: target == nil,

@@ -30,12 +30,13 @@ func Questions(x *wire.Exchange) []Question { return questions(x, false) }
 // questions returns the questions of an exchange in order, each once, with the client's answers; nil
 // for a nil exchange. If includeOtherStreams is set, it includes requests of the server that arrived
 // over HTTP on a different stream meanwhile.
-func questions(x *wire.Exchange, includeOtherStreams bool) (all []Question) {
+func questions(x *wire.Exchange, includeOtherStreams bool) []Question {
 	if x == nil {
 		return nil
 	}
 	var unanswered []int // input requests that were not answered yet
 	ids := []string{}    // of the server's own requests, by question; "" for others
+	var all []Question
 	for _, f := range append(slices.Clone(x.OtherMessages), x.Response) {
 		if f.Raw == nil {
 			continue
@@ -150,10 +151,11 @@ func comparesLogs(recorded, current *wire.Exchange) bool {
 // notificationTexts returns the notifications of an exchange in order, as texts such as "progress 3"
 // or "message info". It leaves out log messages unless includeLogs is set, and notifications that may
 // belong to another request.
-func notificationTexts(x *wire.Exchange, includeLogs bool) (all []string) {
+func notificationTexts(x *wire.Exchange, includeLogs bool) []string {
 	if x == nil {
 		return nil
 	}
+	var all []string
 	for _, f := range x.OtherMessages {
 		m := wire.ParseMessage(f.Raw)
 		if m.Kind != wire.Notification || f.Dir != wire.Received || !slices.Contains(aboutRequest, m.Method) {
@@ -175,8 +177,9 @@ func notificationTexts(x *wire.Exchange, includeLogs bool) (all []string) {
 
 // summarizeKinds reduces notifications to their set, the first and the last progress, and whether
 // the progress ever fell.
-func summarizeKinds(texts []string) (kinds []string) {
+func summarizeKinds(texts []string) []string {
 	var progress []string
+	var kinds []string
 	for _, text := range texts {
 		if value, ok := strings.CutPrefix(text, "progress "); ok {
 			progress = append(progress, value)

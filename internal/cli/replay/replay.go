@@ -3,7 +3,6 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -317,8 +316,11 @@ func (s *selection) replayAndShow(ctx context.Context, f *cmdutil.Factory, o opt
 			stop()
 		}
 	})
-	if err := f.StdoutError(); err != nil || out.Kind == wire.Usage {
-		return cmp.Or(err, cmdutil.Exit(out))
+	if err := f.StdoutError(); err != nil {
+		return err
+	}
+	if out.Kind == wire.Usage {
+		return cmdutil.Exit(out)
 	}
 	show.target = c.Where
 	return show.finish(ctx, out)

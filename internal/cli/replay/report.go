@@ -134,8 +134,9 @@ func (r row) headline() string {
 
 // findingsOf returns the findings of one exchange that fails: one for each difference, or one for the
 // outcome if there is no difference. The fingerprint is the same for each replay, whatever the values.
-func findingsOf(r row, rule, title string) (all []verdict.Finding) {
+func findingsOf(r row, rule, title string) []verdict.Finding {
 	subject := strings.TrimSpace(r.Method + " " + r.Name)
+	var all []verdict.Finding
 	add := func(d difference) {
 		sum := sha256.Sum256([]byte(strings.Join([]string{r.Verdict, subject, d.Path}, "\n")))
 		all = append(all, verdict.Finding{

@@ -294,7 +294,8 @@ func (w *reporter) writeNotes(out wire.Outcome) {
 }
 
 // countAll returns the number of exchanges.
-func (w *reporter) countAll() (n int) {
+func (w *reporter) countAll() int {
+	n := 0
 	for _, count := range w.counts {
 		n += count
 	}

@@ -190,7 +190,10 @@ func NewClose(f *cmdutil.Factory) *cobra.Command {
 				return usage.New("close takes one session name", wire.Run("sessions")+" lists them")
 			}
 			// Without an argument -s selects the session, then the variable, then the current session.
-			name := cmp.Or(f.Server, f.Getenv(host.EnvName("server")))
+			name := f.Server
+			if name == "" {
+				name = f.Getenv(host.EnvName("server"))
+			}
 			if len(args) > 0 {
 				name = args[0]
 			}

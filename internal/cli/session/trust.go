@@ -86,7 +86,7 @@ URL): the next call approves their definitions again.`,
 // trustAll approves, or with --revoke revokes, each of the names. It first looks up all names and
 // approves none if one is unknown or cannot be used. The user may refuse one server and approve the
 // next; the error then is of the one refused.
-func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) (err error) {
+func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 	store, err := state.Open(f.State)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))

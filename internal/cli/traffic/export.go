@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -217,7 +216,10 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 		return share.WriteK6(f, c, rows)
 	}
 	if err := f.WriteOut(write); err != nil {
-		return cmp.Or(f.StdoutError(), cmdutil.Exit(share.Failed(err)))
+		if printErr := f.StdoutError(); printErr != nil {
+			return printErr
+		}
+		return cmdutil.Exit(share.Failed(err))
 	}
 	return nil
 }
@@ -291,7 +293,10 @@ func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) erro
 	}
 	err = f.WriteOut(b.Write)
 	if err != nil {
-		return cmp.Or(f.StdoutError(), cmdutil.Exit(usage.LocalIO("writing "+f.Output, usage.Bare(err))))
+		if printErr := f.StdoutError(); printErr != nil {
+			return printErr
+		}
+		return cmdutil.Exit(usage.LocalIO("writing "+f.Output, usage.Bare(err)))
 	}
 	return nil
 }

@@ -193,7 +193,8 @@ func (f *follower) addWaiting(rows []*rows.Row) {
 // takeEnded returns the waiting rows that have ended, and marks them as printed. An exchange that was
 // printed as open or as cancelled is not returned again if nothing else happened. touched are the
 // rows that changed since the last look; nil means all.
-func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) (ended []*rows.Row) {
+func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) []*rows.Row {
+	var ended []*rows.Row
 	for _, row := range waiting {
 		key := row.Key()
 		isCancelled := row.Cancel != nil && !row.Cancel.IsLate && !row.ListedElsewhere
@@ -220,7 +221,8 @@ func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) 
 }
 
 // takeHanging returns the rows that have waited for a response for longer than hangTime, each once.
-func (f *follower) takeHanging(waiting []*rows.Row) (hanging []*rows.Row) {
+func (f *follower) takeHanging(waiting []*rows.Row) []*rows.Row {
+	var hanging []*rows.Row
 	for _, row := range waiting {
 		key := openKeyOf(row)
 		isWaiting := !row.IsSeparate && row.LacksEnd()
@@ -236,7 +238,8 @@ func (f *follower) takeHanging(waiting []*rows.Row) (hanging []*rows.Row) {
 
 // abandonedRequests returns the open server requests of a capture to which nothing was added for
 // abandonTime. takeHanging leaves them out, because a server may wait long for an answer.
-func (f *follower) abandonedRequests(c *rows.Capture) (abandoned []*rows.Row) {
+func (f *follower) abandonedRequests(c *rows.Capture) []*rows.Row {
+	var abandoned []*rows.Row
 	for _, row := range c.Rows() {
 		isOpenServerRequest := row.IsSeparate && row.LacksEnd()
 		if isOpenServerRequest && f.factory.Now().Sub(row.LastFrameTime()) > abandonTime {

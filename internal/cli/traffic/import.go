@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -63,7 +62,10 @@ func runImport(f *cmdutil.Factory, name string) error {
 	if invalid, ok := errors.AsType[usage.Error](err); ok {
 		return invalid
 	} else if err != nil {
-		return cmp.Or(f.StdoutError(), cmdutil.Exit(usage.LocalIO("importing", usage.Bare(err))))
+		if printErr := f.StdoutError(); printErr != nil {
+			return printErr
+		}
+		return cmdutil.Exit(usage.LocalIO("importing", usage.Bare(err)))
 	}
 	f.Note(importedText(f, facts))
 	return nil

@@ -179,7 +179,7 @@ func runFaults(ctx context.Context, f *cmdutil.Factory, file string, words []str
 
 // leadingFile removes a recording file from the front of the arguments, and returns the rest: the
 // filter. A word that looks like a file name is a file, even if the file does not exist.
-func (o *logOptions) leadingFile(args []string) (words []string) {
+func (o *logOptions) leadingFile(args []string) []string {
 	if o.file != "" || len(args) == 0 {
 		return args
 	}

@@ -147,7 +147,7 @@ type newestRows struct {
 // addCapture adds the last rows of a capture that was written at or before written. Captures are
 // added newest first: it returns false, and adds nothing, once no later capture can have rows that
 // are new enough.
-func (n *newestRows) addCapture(written time.Time, last func() []*rows.Row) (more bool) {
+func (n *newestRows) addCapture(written time.Time, last func() []*rows.Row) bool {
 	if n.limit > 0 && len(n.rows) == n.limit && written.Before(n.rows[0].Time) {
 		return false
 	}

@@ -132,7 +132,10 @@ func showBytes(f *cmdutil.Factory, row *rows.Row) error {
 		return err
 	})
 	if err != nil {
-		return cmp.Or(f.StdoutError(), cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err)))
+		if printErr := f.StdoutError(); printErr != nil {
+			return printErr
+		}
+		return cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -74,7 +73,11 @@ func statsRow(g *rows.Group) traffic.StatsRow {
 
 // describeRequest returns method and name for people. An interrupted run may have no request.
 func describeRequest(method, name string) string {
-	return cmp.Or(strings.TrimSpace(method+" "+name), "(no request)")
+	title := strings.TrimSpace(method + " " + name)
+	if title == "" {
+		return "(no request)"
+	}
+	return title
 }
 
 // statsJSON returns {"all":GROUP,"groups":[GROUP...]}. Times are in nanoseconds, sizes in bytes.
