@@ -20,7 +20,7 @@ func TestTerminalAsksForABundle(t *testing.T) {
 	tm.Await(`Write this bundle\?`)
 	tm.Type("n\n")
 	out := tm.Ends("12")
-	_, left, _ := strings.Cut(out, "The longest words that are left:")
+	_, left, _ := strings.Cut(out, "The longest words that are not hidden:")
 	for _, want := range []string{"  projectcodename-bluewhale\r\n", "without --strict: 3, e-mail addresses\r\n", "without --strict: 3, IPv4 addresses\r\n"} {
 		if !strings.Contains(left, want) {
 			t.Errorf("no %q in %q", want, left)

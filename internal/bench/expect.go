@@ -67,7 +67,7 @@ func (e Expectation) parseLimit(value string) (float64, error) {
 			limit /= 100
 		}
 		if err == nil && limit >= 1 { // the condition would always or never hold
-			return 0, fmt.Errorf("%s is all calls: write %s<1%%, or %s<0.01", value, errorRate, errorRate)
+			return 0, fmt.Errorf("%s means all calls: write %s<1%%, or %s<0.01", value, errorRate, errorRate)
 		}
 	case callRate:
 		limit, err = strconv.ParseFloat(strings.TrimSuffix(value, "/s"), 64)

@@ -65,7 +65,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 type GrowsError struct{ Coding string }
 
 func (e *GrowsError) Error() string {
-	return fmt.Sprintf("the compressed body grows more than %d times (%s)", maxRatio, e.Coding)
+	return fmt.Sprintf("the compressed body grows to more than %d times its size (%s)", maxRatio, e.Coding)
 }
 
 // IsUnreadable reports whether an error is about the coding of a body, not about its source.

@@ -155,7 +155,7 @@ var Rules = []Rule{
 	{"input-alternative-added", Harmless, input, "{place} accepts one more alternative: {is}", ""},
 	{
 		"input-undecided", Risky, input,
-		"the schema of {place} changed in a way that could not be derived: look at it{note}",
+		"the schema of {place} changed in a way that mcpc could not analyze: look at it{note}",
 		fixLook,
 	},
 	{
@@ -202,7 +202,7 @@ var Rules = []Rule{
 		fixResult,
 	},
 	{"output-member-optional", Breaking, output, "{place} may be missing now", fixResult},
-	{"output-member-required", Harmless, output, "{place} is always there now", ""},
+	{"output-member-required", Harmless, output, "{place} is always present now", ""},
 	{"output-type-widened", Breaking, output, "{place} may have more types: {is} in place of {was}", fixResult},
 	{"output-type-narrowed", Harmless, output, "{place} has fewer types: {is} in place of {was}", ""},
 	{"output-type-changed", Breaking, output, "the type of {place} changed from {was} to {is}", fixResult},
@@ -214,7 +214,7 @@ var Rules = []Rule{
 	{"output-length-tightened", Harmless, output, "the length of {place} is more limited: {note}", ""},
 	{"output-count-loosened", Breaking, output, "the number of parts of {place} is less limited: {note}", fixResult},
 	{"output-count-tightened", Harmless, output, "the number of parts of {place} is more limited: {note}", ""},
-	{"output-multiple-loosened", Breaking, output, "{place} may be other than a multiple of {was}", fixResult},
+	{"output-multiple-loosened", Breaking, output, "{place} need not be a multiple of {was} any more", fixResult},
 	{"output-multiple-tightened", Harmless, output, "{place} is a multiple of {is}", ""},
 	{"output-multiple-changed", Breaking, output, "{place} is a multiple of {is} in place of {was}", fixResult},
 	{"output-pattern-removed", Breaking, output, "{place} need not match the pattern {was} any more", fixResult},
@@ -226,10 +226,10 @@ var Rules = []Rule{
 	{"output-opened", Risky, output, "{place} may have members that the schema does not list", fixResult},
 	{"output-closed", Harmless, output, "{place} has only the members that the schema lists", ""},
 	{"output-alternative-added", Breaking, output, "{place} may have one more form: {is}", fixResult},
-	{"output-alternative-removed", Harmless, output, "{place} has one form less: {was}", ""},
+	{"output-alternative-removed", Harmless, output, "{place} has one form fewer: {was}", ""},
 	{
 		"output-undecided", Risky, output,
-		"the schema of {place} changed in a way that could not be derived: look at it{note}",
+		"the schema of {place} changed in a way that mcpc could not analyze: look at it{note}",
 		fixLook,
 	},
 	{

@@ -134,10 +134,10 @@ func TestVerdicts(t *testing.T) {
 		"L022": "not run needs requests of its own: check a server",
 		"L051": "not run needs a tool call: --call",
 		"L054": "not applicable holds for 2026-07-28, not for 2025-11-25",
-		"L098": "not applicable nothing of the kind to judge: server-sent event",
-		"L106": "not applicable nothing of the kind to judge: tool",
-		"L119": "not applicable nothing of the kind to judge: result (tools/call, tasks/result)",
-		"L081": "not applicable nothing of the kind to judge: HTTP response",
+		"L098": "not applicable nothing to check: server-sent event",
+		"L106": "not applicable nothing to check: tool",
+		"L119": "not applicable nothing to check: result (tools/call, tasks/result)",
+		"L081": "not applicable nothing to check: HTTP response",
 	} {
 		if got[id] != want {
 			t.Errorf("%s: %q, not %q", id, got[id], want)

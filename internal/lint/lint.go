@@ -263,7 +263,7 @@ func (l *Linter) recordHit(h conv.Hit) {
 		return
 	}
 	if l.isAboutHidden(e, h, pointer) {
-		state.skipReason = "it is about what was hidden in the recording"
+		state.skipReason = "it concerns values that are hidden in the recording"
 		return
 	}
 	h.Got = l.hideSecrets(h.Got)

@@ -180,7 +180,7 @@ func (l *Linter) whyNotApplicable(r Rule, t *ruleState) string {
 	if t.hadWrongTransport {
 		return "holds for " + transportNames[r.Transport]
 	}
-	return "nothing of the kind to judge: " + l.describeTriggers(r.ID)
+	return "nothing to check: " + l.describeTriggers(r.ID)
 }
 
 // transportNames are the transports of rules in words.

@@ -30,7 +30,7 @@ const (
 )
 
 // ErrGone is returned for a row that is no longer kept.
-var ErrGone = errors.New("not kept any more")
+var ErrGone = errors.New("no longer kept")
 
 // A mark is one entry of the file: the identity of a run, the index of a row in it, and the user's
 // mark and note.

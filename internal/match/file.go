@@ -184,7 +184,8 @@ func (r *ruleReader) appendRule(rules []Rule, part Part, m jsonraw.Member, point
 	}
 	text, ok := jsonraw.Text(m.Value)
 	if !ok {
-		r.addProblem(pointer, "a matcher is a text, as in ignore or number +-0.5; got %s", jsonraw.Excerpt(m.Value, 40))
+		r.addProblem(pointer, "a matcher must be a text, such as ignore or number +-0.5; got %s",
+			jsonraw.Excerpt(m.Value, 40))
 		return rules
 	}
 	matcher, err := ParseMatcher(text)

@@ -73,7 +73,7 @@ func TestRulesHavePlacesForTheirErrors(t *testing.T) {
 		"tools/call:\n  .a: uuid 4\n":                           `2:12: uuid takes no value, got "4"`,
 		"tools/call:\n  .a: unordered by id\n":                  `2:17: unordered is followed by nothing or by the JSON pointer of a key, as in unordered by /id; got "by id"`,
 		"tools/call:\n  .a: unordered /id\n":                    `2:17: unordered is followed by`,
-		"tools/call:\n  .a: 5\n":                                `2:7: a matcher is a text, as in ignore or number +-0.5; got 5`,
+		"tools/call:\n  .a: 5\n":                                `2:7: a matcher must be a text, such as ignore or number +-0.5; got 5`,
 		"tools/call:\n  .a.b-c: ignore\n":                       `2:7: expected ".", "[" or the end: only paths as .a.b[0].c and .a[].b are understood`,
 		"tools/call:\n  '.a | .b': ignore\n":                    `2:6: expected "."`,
 		"tools/call:\n  result: ignore\n":                       `2:11: result has paths and matchers; got "ignore"`,

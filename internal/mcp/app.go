@@ -62,7 +62,7 @@ func AppOf(t Tool, contents []json.RawMessage) App {
 	}
 	a.Page = &AppPage{Origins: []string{}, Permissions: []string{}}
 	if len(contents) != 1 {
-		a.Problems = append(a.Problems, "resources/read gave not one content but another number")
+		a.Problems = append(a.Problems, "resources/read did not return exactly one content")
 	}
 	if len(contents) > 0 {
 		a.Problems = append(a.Problems, a.Page.parse(contents[0])...)

@@ -267,7 +267,7 @@ type compositeItem struct {
 func compositeItems(raw json.RawMessage) (items []compositeItem, err error) {
 	add := func(item compositeItem, value json.RawMessage) {
 		if len(value) > 0 && (value[0] == '[' || value[0] == '{') {
-			err = fmt.Errorf("a list in a list has no place in a URI: %s", jsonraw.Excerpt(value, 40))
+			err = fmt.Errorf("a list in a list cannot be expanded in a URI: %s", jsonraw.Excerpt(value, 40))
 		} else if string(value) != "null" {
 			item.value = scalarText(value)
 			items = append(items, item)

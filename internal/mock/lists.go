@@ -84,7 +84,7 @@ func (p *Player) answerListFromRequests(c mcpserver.Caller, m *wire.Message) []b
 	for i, name := range names {
 		entries[i] = list.entry(jsonraw.Quote(name))
 	}
-	p.tally.reportOnce(fmt.Sprintf("%s was not recorded: it has the %s of the recorded %s requests",
+	p.tally.reportOnce(fmt.Sprintf("%s was not recorded: the list has the %s of the recorded %s requests",
 		m.Method, english.Plural(len(names), "name"), list.by))
 	result := fmt.Appendf(nil, `{%q:[%s]}`, mcp.ListMember(m.Method), strings.Join(entries, ","))
 	const isModern = false // the result has only the members of the older era

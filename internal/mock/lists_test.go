@@ -29,7 +29,7 @@ func TestMissingListPagesAreDerived(t *testing.T) {
 	< {"id":7,"result":{"tools":[]}}
 	> {"id":3,"method":"prompts/list"}
 	< {"id":3,"result":{"prompts":[{"name":"p"}]}}`)
-		if c := p.Coverage(); c.Misses != 0 || !said.has("the recording has no further page of tools/list") || !said.has("prompts/list was not recorded: it has the 1 name of the recorded prompts/get requests") {
+		if c := p.Coverage(); c.Misses != 0 || !said.has("the recording has no further page of tools/list") || !said.has("prompts/list was not recorded: the list has the 1 name of the recorded prompts/get requests") {
 			t.Errorf("%v: %+v, reported %q", level, c, said.lines)
 		}
 		p, said = player(t, recordingNamed(half+second), func(o *PlayerOptions) { o.Level = level })

@@ -361,7 +361,7 @@ func TestNearestAndPass(t *testing.T) {
 	plays(t, p, opening2025+`
 	> {"id":2,"method":"tools/list","params":{"cursor":"x"}}
 	< {"id":2,"result":{"tools":[]}}`)
-	if c := p.Coverage(); c.Misses != 0 || c.NearMisses != 1 || !said.has("answered as the nearest: #3 tools/list") {
+	if c := p.Coverage(); c.Misses != 0 || c.NearMisses != 1 || !said.has("gets the response of the most similar one: #3 tools/list") {
 		t.Errorf("coverage %+v, reported %q", c, said.lines)
 	}
 	asked := 0

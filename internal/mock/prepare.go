@@ -141,7 +141,7 @@ func (p *Player) unrecordedJob(c mcpserver.Caller, m *wire.Message, near []match
 	p.tally.learnSecrets(m.Raw)                                     // before the reports below
 	if p.options.Nearest && len(near) > 0 && near[0].Distance < 2 { // 2: another method
 		_, text := p.library.describeNear(near[0])
-		p.tally.reportNearMiss(p.tally.describeRequest(m) + " is answered as the nearest: " + text)
+		p.tally.reportNearMiss(p.tally.describeRequest(m) + " gets the response of the most similar one: " + text)
 		return p.playJob(near[0].Candidate, c, m, firstStep, noTask)
 	}
 	if p.options.Pass != nil {

@@ -76,7 +76,7 @@ var Words = [][3]string{
 	{"gzip BYTES", OverHTTP, "these bytes, compressed"},
 	{"zeros N", OverHTTP, "N zero bytes, compressed"},
 	{"drip TIME BYTES", OverHTTP, "these bytes one by one, with this time between them"},
-	{"wait TIME", "", "do nothing for a while, as 50ms"},
+	{"wait TIME", "", "do nothing for a while, such as 50ms"},
 	{"await METHOD", OverHTTP, "wait for this request, and respond to it here"},
 	{"hang", "", "do nothing until the client disconnects"},
 	{"close", OverHTTP, "close the connection"},
@@ -84,7 +84,7 @@ var Words = [][3]string{
 	{"line TEXT", OverStdio, "a line on stdout"},
 	{"stderr TEXT", OverStdio, "a line on stderr"},
 	{"exit CODE", OverStdio, "exit with this status"},
-	{"kill SIGNAL", OverStdio, "die of TERM, KILL, SEGV or ABRT"},
+	{"kill SIGNAL", OverStdio, "exit by the signal TERM, KILL, SEGV or ABRT"},
 	{"ignore WHAT", OverStdio, "keep running after the end of input (eof) or SIGTERM (term)"},
 	{"fork TIME", OverStdio, "leave a child process that keeps the pipes open"},
 	{"pass", "", "respond like a correct server"},
@@ -112,7 +112,7 @@ func actionTransport(word string) (string, bool) {
 func (s *Script) CheckTransport(transport string) (idle []ScriptError, err error) {
 	for _, r := range s.rules {
 		if only := events[r.event]; only != "" && only != transport {
-			idle = append(idle, ScriptError{r.line, fmt.Sprintf("on %s comes over %s only", r.event, only)})
+			idle = append(idle, ScriptError{r.line, fmt.Sprintf("on %s occurs over %s only", r.event, only)})
 			continue
 		}
 		for _, a := range r.actions {

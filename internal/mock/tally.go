@@ -116,7 +116,7 @@ func (t *tally) compareAnswer(where string, a *serverRequest, got *wire.Message)
 	}
 	line := where + ": the answer to " + showStart(a.method) + " differs"
 	if recorded == nil || live == nil {
-		t.reportNearMiss(line + ": only one of the recorded and the live one is a result")
+		t.reportNearMiss(line + ": only one of the recorded and the live answer is a result")
 		return
 	}
 	t.learnSecrets(live)

@@ -340,11 +340,11 @@ func (f *faultedRequest) applyToBody(resp *http.Response, session string) error 
 		return f.waitForClient()
 	}
 	if d.Name == actionCut && d.Events {
-		f.recordFault(wire.Received, "the response was no event stream: cut before it")
+		f.recordFault(wire.Received, "the response was not an event stream: cut before it")
 		return f.cutConnection()
 	}
 	if d.Name == actionListChanged || d.Name == actionReorder {
-		f.recordFault(wire.Received, "the response was no event stream: nothing was changed")
+		f.recordFault(wire.Received, "the response was not an event stream: nothing was changed")
 		return nil
 	}
 	if messages, changed := d.changeForClient(raw); changed && isReadable {

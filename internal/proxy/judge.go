@@ -53,16 +53,16 @@ var sentences = map[string]string{
 	Repeated:           "the client repeated a call that may change something, and may have been executed,",
 	Retried:            "the client sent the request again",
 	Resumed:            "the client resumed the stream with Last-Event-ID",
-	CalledAnew:         "the same request came in a new conversation, perhaps of another client,",
+	CalledAnew:         "the same request was sent in a new conversation, perhaps by another client,",
 	Reopened:           "the client opened another session",
 	ReadListAgain:      "the client read the list again",
-	TookResponse:       "the client took the response",
+	TookResponse:       "the client accepted the response",
 	GotChangedResponse: "the client got the changed response, and did not ask again",
 	IgnoredChange:      "the client did not read the list again",
 	GaveUp:             "the client gave up",
 	Stopped:            "the client did not try again",
 	StillWaited:        "the client still waited",
-	Unjudged:           "not judged: the fault was about no request",
+	Unjudged:           "not judged: the fault did not affect a request",
 }
 
 // String returns the sentence that describes to a user what the client did.

@@ -55,7 +55,7 @@ func (r *reader) checkReferences(raw json.RawMessage, pointer string) {
 	eachText("", raw, pointer, func(_, pointer, text string) {
 		err := eachPart(text, func(string) {}, func(name string) {
 			if variable := strings.TrimPrefix(name, Environment); !IsName(variable) {
-				const text = "${%s} is not a variable name: letters, digits and _, with env. for environment variables"
+				const text = "${%s} is not a variable name: use letters, digits and _, and env. for environment variables"
 				r.addProblem(pointer, text, name)
 			}
 		})

@@ -54,32 +54,32 @@ func (r *reader) parseObject(raw json.RawMessage, pointer, what string, known ..
 
 // keysElsewhere has hints for keys that similar files of other programs use.
 var keysElsewhere = map[string]string{
-	"arguments":    `args: {...} has the arguments`,
-	"assert":       `expect: {...} has the expectations`,
-	"assertions":   `expect: {...} has the expectations`,
+	"arguments":    `put the arguments into args: {...}`,
+	"assert":       `put the expectations into expect: {...}`,
+	"assertions":   `put the expectations into expect: {...}`,
 	"data":         rowsElsewhere,
 	"delay":        repeatElsewhere,
 	"env":          environmentElsewhere,
 	"environment":  environmentElsewhere,
 	"examples":     rowsElsewhere,
-	"input":        `args: {...} has the arguments`,
+	"input":        `put the arguments into args: {...}`,
 	"iterations":   repeatElsewhere,
 	"matrix":       rowsElsewhere,
-	"max-duration": `expect: {within: 5s} bounds the time of one step`,
+	"max-duration": `expect: {within: 5s} limits the time of one step`,
 	"repeat":       repeatElsewhere,
 	"retries":      repeatElsewhere,
 	"retry":        repeatElsewhere,
-	"timeout": `expect: {within: 5s} bounds the time of one step, ` +
-		`mcpc run --timeout 5s the silence in every request`,
+	"timeout": `expect: {within: 5s} limits the time of one step, ` +
+		`mcpc run --timeout 5s the time without a response`,
 	"tool":      `call: TOOL names the tool`,
 	"url":       `server: URL names the server`,
-	"variables": `vars: {...} has the variables`,
-	"within":    `expect: {within: 5s} bounds the time of one step`,
+	"variables": `put the variables into vars: {...}`,
+	"within":    `expect: {within: 5s} limits the time of one step`,
 }
 
 const (
-	rowsElsewhere   = `a file has no rows: run it once for each with --var NAME=VALUE`
-	repeatElsewhere = `a step is taken once: repeat the run in the shell, ` +
+	rowsElsewhere   = `a file has no rows of data: run it once for each with --var NAME=VALUE`
+	repeatElsewhere = `a step runs once: repeat the run in the shell, ` +
 		`as in: until mcpc run FILE; do sleep 1; done`
 	environmentElsewhere = `"${env.NAME}" is a variable of the environment; set -a; . ./.env sets the variables of a file`
 )
@@ -332,7 +332,7 @@ func (r *reader) parseCaptures(raw json.RawMessage, pointer string) []Capture {
 		query, ok := jsonraw.Text(m.Value)
 		if !ok {
 			query = anyQuery
-			r.addProblem(pointer, "what is captured is a jq expression, got %s", excerpt(m.Value))
+			r.addProblem(pointer, "a capture must be a jq expression, got %s", excerpt(m.Value))
 		}
 		all = append(all, Capture{pointer, m.Name, query})
 	}
@@ -397,7 +397,7 @@ func (r *reader) parseQueries(raw json.RawMessage, pointer string) []Wanted {
 			text = string(item)
 		} else if !ok {
 			text = anyQuery
-			r.addProblem(pointer, "what is expected is a jq expression, got %s", excerpt(item))
+			r.addProblem(pointer, "an expectation must be a jq expression, got %s", excerpt(item))
 		}
 		all = append(all, Wanted{pointer, text})
 	}
@@ -430,7 +430,7 @@ func (r *reader) parseKind(raw json.RawMessage, pointer string) wire.Kind {
 func (r *reader) parseExitCode(raw json.RawMessage, pointer string) int {
 	n, err := strconv.Atoi(string(raw))
 	if err != nil || n < 0 || n > 255 {
-		r.addProblem(pointer, "exit is an exit code (mcpc help exit-codes), got %s", excerpt(raw))
+		r.addProblem(pointer, "exit must be an exit code (mcpc help exit-codes), got %s", excerpt(raw))
 	}
 	return n
 }
@@ -443,7 +443,7 @@ func (r *reader) parseDuration(raw json.RawMessage, pointer string) time.Duratio
 	}
 	d, err := time.ParseDuration(word)
 	if err != nil || d <= 0 {
-		r.addProblem(pointer, "within is a time, such as 500ms or 2s, got %s", excerpt(raw))
+		r.addProblem(pointer, "within must be a time, such as 500ms or 2s, got %s", excerpt(raw))
 	}
 	return d
 }

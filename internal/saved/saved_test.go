@@ -78,7 +78,7 @@ func TestReadFileSaysWhatIsWrong(t *testing.T) {
 		{step(`{"call":"x","expect":{"exit":-1}}`), "/steps/0/expect/exit", "exit code"},
 		{step(`{"call":"x","expect":{"kind":"ok","exit":5}}`), "/steps/0/expect/exit", "ends with 0"},
 		{step(`{"call":"x","expect":{"kind":"auth","exit":5}}`), "/steps/0/expect/exit", "contradict"},
-		{step(`{"call":"x","expect":{"within":"soon"}}`), "/steps/0/expect/within", "is a time"},
+		{step(`{"call":"x","expect":{"within":"soon"}}`), "/steps/0/expect/within", "must be a time"},
 		{step(`{"call":"x","expect":{"jq":{}}}`), "/steps/0/expect/jq", "jq expression"},
 	} {
 		_, bad := ReadFile(json.RawMessage(c.file))

@@ -78,7 +78,7 @@ func checkPath(p string) error {
 			return bad("a part is too long")
 		}
 		if strings.ContainsAny(s, "\\:*?\"<>|%#") || hasForbiddenRune(s) {
-			return bad(`it has a character of \ : * ? " < > | % #, a space or one that is not shown`)
+			return bad(`it has a character of \ : * ? " < > | % #, a space or an invisible character`)
 		}
 		if strings.HasSuffix(s, ".") {
 			return bad("a part ends in a dot")

@@ -84,7 +84,7 @@ func Parse(raw json.RawMessage) (Entry, error) {
 		return e, errors.New("its name is not 1 to 64 of a-z, 0-9 and single hyphens")
 	}
 	if root[strings.LastIndexByte(root, '/')+1:] != e.Name {
-		return e, fmt.Errorf("its name is %s, and the folder in its uri is not", e.Name)
+		return e, fmt.Errorf("its name %s differs from the folder in its uri", e.Name)
 	}
 	if e.Description == "" {
 		return e, errors.New("it has no description")
@@ -270,7 +270,7 @@ func FrontMatter(content []byte) (json.RawMessage, error) {
 		return nil, errors.New("it is longer than 64 KiB")
 	}
 	if bytes.ContainsAny(front, "\r\u0085\u2028\u2029") {
-		return nil, errors.New("it has a character that only some programs take for the end of a line")
+		return nil, errors.New("it has a character that only some programs treat as a line end")
 	}
 	doc, err := yaml.ParseCore(front)
 	if err != nil {

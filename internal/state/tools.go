@@ -169,7 +169,7 @@ func (s *Store) readTools(key string, wanted func(name string) bool) (*ToolList,
 }
 
 // errTools means that SaveTools did not write the file, or that the file has another version.
-var errTools = errors.New("it is not a whole tool list")
+var errTools = errors.New("it is not a complete list of tools")
 
 // decodeTools parses a list's file of size bytes and returns the wanted tools. It returns errTools
 // if the file is incomplete, damaged or of another format.

@@ -481,7 +481,7 @@ func TestRemainingKeys(t *testing.T) {
 		p.m.detail.key = "9.9"
 		p.run(p.m.loadDetail(true))
 		p.settle()
-		p.shows("not kept any more")
+		p.shows("no longer kept")
 	})
 	play(t, 80, 24, nil, nil, func(p *player) {
 		for _, key := range []string{"a", "i", "e", "d", "r", "E", "t", "x", "m"} {

@@ -178,7 +178,7 @@ func (m *model) drawEmpty(w int) []drawn {
 		head = "no row of this conversation is kept"
 		hint = "C shows everything"
 	case m.query.onlyKeys != nil:
-		head = "the exchange is not kept any more"
+		head = "the exchange is no longer kept"
 		hint = "o shows all again"
 	case m.status.Hint != "" && m.query.filter == m.opt.Filter: // the user has not changed the filter
 		head = "nothing recorded yet"

@@ -43,7 +43,7 @@ func TestReadRequests(t *testing.T) {
 		{"rows?sort=xx", `400 {"error":"rows cannot be sorted by \"xx\""}`},
 		{"talk?", `{"blocks":[],"page":{"rows":[],"from":0,"total":0,"seq":0}}`},
 		{"conversations", `[]`},
-		{"row?key=1.2", `404 {"error":"not kept any more"}`},
+		{"row?key=1.2", `404 {"error":"no longer kept"}`},
 		{"tools", `[]`},
 		{"streams", `[]`},
 		{"secrets", `[]`},
@@ -56,7 +56,7 @@ func TestReadRequests(t *testing.T) {
 		{"diff?a=1&b=2", `{"request":[],"response":[]}`},
 		{"compare?a=1&b=2", `{"a":"1","b":"2","tools":null,"schemas":null,"calls":null,"timing":null}`},
 		{"body?key=1.1&frame=2", "héllo"},
-		{"body?frame=1", `404 {"error":"not kept any more"}`},
+		{"body?frame=1", `404 {"error":"no longer kept"}`},
 		{"body?frame=x", `400 {"error":"frame is not a whole number"}`},
 	} {
 		a := s.ask("GET", "/api/"+c.path, "", nil)
@@ -167,7 +167,7 @@ func TestImagesAreReencoded(t *testing.T) {
 	s.reader.bodies[1] = body
 	for path, want := range map[string]string{
 		"/result/content/0/data": "3x2", "/result/content/1/data": "3x2", "/result/content/2/data": "2048x5", "/result/content/3/data": "pixels", "/result/content/4/data": "base64",
-		"/result/content/5/data": "no PNG", "/result/content/6/data": "damaged", "/result/content/7/data": "not there", "/result/content/x/data": "not there", "/result/content/-1/data": "not there", "": "not there", "/result": "not there",
+		"/result/content/5/data": "not a PNG", "/result/content/6/data": "damaged", "/result/content/7/data": "not there", "/result/content/x/data": "not there", "/result/content/-1/data": "not there", "": "not there", "/result": "not there",
 		"/result/a~1b~0": "base64", "/x/y/z": "not there",
 	} {
 		a := s.ask("GET", "/api/image?key=1.1&frame=1&path="+url.QueryEscape(path), "", nil)

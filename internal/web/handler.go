@@ -71,7 +71,7 @@ func (s *Server) refuseForeign(r *http.Request) error {
 	if r.Method == http.MethodGet {
 		// The field may be missing: curl and old browsers do not set it. The key protects the data.
 		if slices.Contains(site, "cross-site") {
-			return refusal{http.StatusForbidden, "another site may not ask this page"}
+			return refusal{http.StatusForbidden, "requests from other sites are not allowed"}
 		}
 		return nil
 	}
@@ -102,7 +102,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	if !s.hasCookie(r) || !s.door.knows(key) {
 		return refusal{
 			http.StatusUnauthorized,
-			"this page was not let in: Enter at the terminal of mcpc prints a new address",
+			"this page is not authorized: Enter at the terminal of mcpc prints a new address",
 		}
 	}
 	s.recordActivity()
@@ -205,7 +205,7 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, into any) erro
 		err = json.Unmarshal(raw, into)
 	}
 	if err != nil {
-		return refusal{http.StatusBadRequest, "it is not the JSON that belongs here: " + err.Error()}
+		return refusal{http.StatusBadRequest, "unexpected JSON: " + err.Error()}
 	}
 	return nil
 }

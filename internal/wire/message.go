@@ -216,11 +216,11 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 		m.addError("shape", "neither request nor response: \"method\" with a result or an error")
 	case hasResult && string(failure) == "null":
 		m.Kind = Response
-		m.addWarning("shape", "\"error\" is null beside a result")
+		m.addWarning("shape", "\"error\" is null next to a result")
 	case hasError && string(m.Result) == "null":
 		m.Kind = ErrorResponse
 		m.Result = nil
-		m.addWarning("shape", "\"result\" is null beside an error")
+		m.addWarning("shape", "\"result\" is null next to an error")
 		m.parseError(failure)
 	case hasResult && hasError:
 		m.addError("shape", "both \"result\" and \"error\" in one response")

@@ -148,11 +148,11 @@ func (a *archive) readDirectory() error {
 	if !hasDirectory {
 		return &Error{
 			Text: "the bundle is incomplete: the directory at its end is missing",
-			Hint: "get the whole file once more",
+			Hint: "get the complete file again",
 		}
 	}
 	if members > maxMembers {
-		return &Error{Text: fmt.Sprintf("the archive has more than %d members, as no bundle has", maxMembers)}
+		return &Error{Text: fmt.Sprintf("the archive has more than %d members, which no bundle has", maxMembers)}
 	}
 	in := &limitedReaderAt{a.File, maxDirectoryBytes}
 	a.zip, err = zip.NewReader(in, info.Size())
@@ -160,7 +160,7 @@ func (a *archive) readDirectory() error {
 		return ErrNoBundle
 	}
 	if err != nil {
-		return &Error{Text: "the bundle is damaged: " + err.Error(), Hint: "get the whole file once more"}
+		return &Error{Text: "the bundle is damaged: " + err.Error(), Hint: "get the complete file again"}
 	}
 	in.left = math.MaxInt64
 	for _, f := range a.zip.File { // which may also say it wrong
@@ -250,7 +250,7 @@ func (a *archive) readManifest() (m Manifest, err error) {
 
 // damagedError returns the error for a member that cannot be read.
 func damagedError(name string, err error) error {
-	return &Error{Text: "the bundle is damaged: " + name + ": " + err.Error(), Hint: "get the whole file once more"}
+	return &Error{Text: "the bundle is damaged: " + name + ": " + err.Error(), Hint: "get the complete file again"}
 }
 
 // checkSize returns an *Error for a member that would fill the disk.
@@ -263,7 +263,7 @@ func checkSize(name string, size, packed uint64) error {
 	}
 	if size > minRatioBytes && size/max(packed, 1) > maxRatio {
 		return &Error{
-			Text: fmt.Sprintf("%s grows more than %d times when it is unpacked", name, maxRatio),
+			Text: fmt.Sprintf("%s grows to more than %d times its size when it is unpacked", name, maxRatio),
 			Hint: "a filter exports fewer exchanges",
 		}
 	}

@@ -40,7 +40,7 @@ func newLineReader(r interface {
 }
 
 // ErrNoCapture is the error for a file that does not begin with the head of a capture.
-var ErrNoCapture = errors.New("not a capture: it does not begin as a recording of mcpc does")
+var ErrNoCapture = errors.New("not a capture: it does not begin like a recording of mcpc")
 
 // report passes a warning to OnFinding.
 func (r *lineReader) report(rule, text string) {

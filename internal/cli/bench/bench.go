@@ -167,7 +167,7 @@ func (o *options) validateArguments(f *cmdutil.Factory, words []string, document
 		hasOnlyTarget := len(words) == 1 && (words[0] == "demo" || cmdutil.IsURL(words[0]))
 		if len(words) < 2 && !hasOnlyTarget { // a single other word may be the name of a tool
 			refused := wire.Outcome{
-				Kind: wire.Refused, Phase: "arguments", Text: "bench calls no server that was not named",
+				Kind: wire.Refused, Phase: "arguments", Text: "bench needs the name of a server",
 				Hint: wire.Run("bench demo get-sum a=1 b=2") + ": the server comes first, then the tool",
 			}
 			return cmdutil.Exit(refused)
@@ -239,7 +239,7 @@ func (o loadOptions) buildPlans() (plan, warmup bench.Plan, err error) {
 		return refuse("--rate, --users and --requests must be more than 0, and --users at most 4096", "")
 	}
 	if plan.Duration > maxRun {
-		return refuse("--duration must be at most 1h", "a longer load is the work of a load engine")
+		return refuse("--duration must be at most 1h", "use a load generator for a longer load: --export k6 -o DIR")
 	}
 	if o.rate > 0 && isUnlimited {
 		return refuse("--rate needs --duration or --requests", "--duration 30s")
@@ -314,7 +314,7 @@ func (o *judgeOptions) parse(f *cmdutil.Factory, tool string, plan bench.Plan) e
 	before := o.earlier.Load
 	if before.Model != now.Model {
 		return usage.New(
-			fmt.Sprintf("--compare %s: its latencies are of the %s model, and those of this run of the %s one", o.compare,
+			fmt.Sprintf("--compare %s: its latencies are from the %s model, and this run uses the %s model", o.compare,
 				before.Model, now.Model),
 			"give the same --rate or --users",
 		)
@@ -324,7 +324,7 @@ func (o *judgeOptions) parse(f *cmdutil.Factory, tool string, plan bench.Plan) e
 	}
 	now.MaxRate = before.MaxRate // it is set once the server is known
 	if before != now || o.earlier.Tool != tool || o.earlier.Machine != bench.ThisMachine() {
-		f.Note("the tool, the load or the machine is not that of " + o.compare)
+		f.Note("the tool, the load or the machine differs from " + o.compare)
 	}
 	return nil
 }

@@ -248,7 +248,8 @@ func (t *resultWriter) writeNotes(r *bench.Result) {
 	}
 	if r.Generator.Waited > 0 {
 		note(fmt.Sprintf(
-			"%s waited because as many were in flight as bench allows (256, with --i-know 4096); their response times have it",
+			"%s waited because bench allows no more calls in flight (256, with --i-know 4096); "+
+				"their response times include the wait",
 			english.Plural(int(r.Generator.Waited), "call"),
 		))
 	}

@@ -36,7 +36,7 @@ func flagCause(bad *pflag.InvalidValueError) string {
 		return ": " + bad.Unwrap().Error()
 	}
 	if errors.Is(parseErr.Err, strconv.ErrRange) {
-		wanted += " that is not that large"
+		wanted += " in the supported range"
 	}
 	return fmt.Sprintf(" wants %s, got %q", wanted, bad.GetValue())
 }

@@ -13,7 +13,7 @@ func TestErrorsOfFlags(t *testing.T) {
 		{"--count", "--count needs a value: --count N"},
 		{"--file", "--file needs a value: --file FILE"},
 		{"--count x", `--count wants an integer, got "x"`},
-		{"--count 99999999999999999999", `--count wants an integer that is not that large, got "99999999999999999999"`},
+		{"--count 99999999999999999999", `--count wants an integer in the supported range, got "99999999999999999999"`},
 		{"--on=perhaps", `--on wants true or false, got "perhaps"`},
 		{"--wait soon", `--wait: time: invalid duration "soon"`},
 		{"--nosuch", "unknown flag: --nosuch"},

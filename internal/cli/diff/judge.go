@@ -76,7 +76,7 @@ func problemsError(name string, problems []accept.Problem) error {
 	case 1:
 		return usage.New(
 			name+":"+problems[0].String(),
-			wire.Run("diff --write-accept FILE")+" writes entries as they have to be",
+			wire.Run("diff --write-accept FILE")+" writes valid entries",
 		)
 	}
 	e := &usage.Errors{Text: english.Plural(len(problems), "problem") + " in " + name}

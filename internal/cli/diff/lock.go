@@ -126,7 +126,7 @@ func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire
 	}
 	hide := func(raw *json.RawMessage) {
 		if s.isLive && redact.HasHiddenParts(string(*raw)) { // in a recording, mcpc has hidden them
-			out = refused("the server's definitions have text like a hidden secret")
+			out = refused("the server's definitions have text that looks like a hidden secret")
 		}
 		safe, n := f.Secrets.Bytes(*raw)
 		hidden += n

@@ -246,7 +246,7 @@ func NewWatcher(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher 
 	var warned sync.Once
 	options.OnUnreadable = func(reason error) {
 		warned.Do(func() {
-			f.Warn("a body was passed on unchanged, but the recording cannot have it: " + reason.Error() +
+			f.Warn("a body was passed on unchanged, but cannot be recorded: " + reason.Error() +
 				"; log is:unreadable lists such exchanges")
 		})
 	}

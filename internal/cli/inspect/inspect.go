@@ -137,7 +137,8 @@ func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) e
 		return usage.New("-s does not select recorded exchanges", "use the filter target:, or -- COMMAND")
 	}
 	if f.JSON || f.Wire || f.Jq != "" || f.Output != "" {
-		return usage.New("a view has no --json, --wire, --jq and -o", wire.Run("log --jsonl")+" prints the exchanges")
+		return usage.New("inspect does not accept --json, --wire, --jq and -o",
+			wire.Run("log --jsonl")+" prints the exchanges")
 	}
 	return o.parseAllow()
 }
@@ -158,7 +159,7 @@ func misplacedServer(f *cmdutil.Factory, words []string) error {
 	proxy := wire.Run("proxy --to " + url + " --tui")
 	inspect := wire.Run("inspect 'target:\"" + words[0] + "\"'")
 	return usage.New(
-		"inspect takes a recording and a filter, and no URL",
+		"inspect takes a recording and a filter, not a URL",
 		proxy+" shows what other clients send there, "+inspect+" what is recorded of it",
 	)
 }
@@ -216,7 +217,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	allowsSending := slices.Contains(o.allow, "resend") || slices.Contains(o.allow, "intercept")
 	if v.Status().File && allowsSending {
 		return usage.New(
-			"--allow resend and intercept are not for a bundle or an HTTP archive: it is never sent",
+			"--allow resend and intercept do not apply to a bundle or an HTTP archive: its requests are never sent",
 			wire.Run("replay --print "+shellwords.Quote(o.file+"#1")+" --to TARGET")+" sends one request of it",
 		)
 	}

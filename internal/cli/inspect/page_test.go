@@ -23,7 +23,7 @@ func TestInspectWebActs(t *testing.T) {
 	p.Has("call", `{"target":"demo","tool":"echo","arguments":{}}`, "may only read")
 	p.Has("intercept", `{"on":true}`, "may only read")
 	p.Has("copy", `{"key":"1.3","form":"mcpc"}`, "mcpc --protocol")
-	p.Has("copy", `{"key":"9.1","form":"curl"}`, "not kept")
+	p.Has("copy", `{"key":"9.1","form":"curl"}`, "no longer kept")
 	p.Has("mark", `{"key":"1.3","mark":true}`, "true")
 	p.Has("preview", `{"form":"jsonl","marked":true,"from":0,"count":0}`, `"rows":1,`)
 	p.Has("export", `{"form":"har","marked":true,"from":0,"count":0}`, `"startedDateTime"`)

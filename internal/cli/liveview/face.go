@@ -84,7 +84,7 @@ func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server) erro
 	defer keyReader.Wait()
 	defer stop()
 	url := p.printURL(f, s)
-	const note = "this address lets one page in, within a minute; "
+	const note = "this address works for one page, within a minute; "
 	if f.Interactive() {
 		f.Note(note + "Enter prints a new address, Ctrl-C ends")
 		keyReader.Go(func() {

@@ -91,7 +91,7 @@ var CommandSynonyms = []CommandSynonym{
 	{"config get, servers get, config show", "did you mean `servers {NAME}`?"},
 	{"approve, accept, pin", "did you mean `servers trust {NAME}`?"},
 	{"search, find, lookup, query", "did you mean `grep {WORD}`?"},
-	{"new, scaffold, create", "mcpc makes no servers; `demo` is one to try"},
+	{"new, scaffold, create", "mcpc does not create servers; `demo` is one to try"},
 
 	// login
 	{
@@ -137,7 +137,7 @@ var CommandSynonyms = []CommandSynonym{
 	{"doctor URL, doctor NAME, doctor --, diagnose URL, diagnose NAME, diagnose --", "did you mean `check {}`?"},
 	{
 		"doctor, diagnose, diagnostics",
-		"`list --all` shows which known servers answer, and `check {TARGET}` whether one keeps to the specification",
+		"`list --all` shows which known servers answer, and `check {TARGET}` whether one conforms to the specification",
 	},
 	{"lint, validate, verify, audit, scan, conformance, test-server, debug", "did you mean `check {}`?"},
 	{"test FILE, tests FILE, suite FILE, exec FILE", "did you mean `run {FILE}`?"},
@@ -160,7 +160,7 @@ var CommandSynonyms = []CommandSynonym{
 	{"codegen sh, codegen bash, codegen shell, codegen cli", "did you mean `codegen --cli`?"},
 	{
 		"codegen python, codegen py, codegen rust, codegen java, codegen csharp",
-		"`codegen --ts`, `codegen --go` and, for a shell, `codegen --cli` are what there is",
+		"`codegen --ts`, `codegen --go` and, for a shell, `codegen --cli` are the available languages",
 	},
 	{"generate-cli", "did you mean `codegen --cli`?"},
 	{"install --, add --", "did you mean `list {}`?"},
@@ -169,7 +169,10 @@ var CommandSynonyms = []CommandSynonym{
 	{"save", "did you mean `call NAME --save FILE`?"},
 
 	// mcpc itself
-	{"upgrade, update, self-update", "`--version` prints the version, and docs/install.md says how to get another"},
+	{
+		"upgrade, update, self-update",
+		"`--version` prints the version, and docs/install.md describes how to get another version",
+	},
 	{"exit-code, exitcodes, codes", "did you mean `help exit-codes`?"},
 	{
 		"clear, clean, cleanup, reset, purge, prune",
@@ -203,17 +206,17 @@ var FlagSynonyms = []FlagSynonym{
 	{"mcpc", "d, data", "", "did you mean `raw METHOD PARAMS`? `call NAME` takes arguments as words"},
 
 	// the parts of a call
-	{"call/ describe/ bench/", "tool, tool-name, name", "", "the name of the tool is a word: `{command} {NAME}`"},
-	{"prompt/", "prompt, prompt-name, name", "", "the name of the prompt is a word: `prompt {NAME}`"},
-	{"read/", "uri, resource", "", "the URI is a word: `read {URI}`"},
-	{"raw/", "method", "", "the method is a word: `raw {METHOD}`"},
+	{"call/ describe/ bench/", "tool, tool-name, name", "", "the name of the tool needs no flag: `{command} {NAME}`"},
+	{"prompt/", "prompt, prompt-name, name", "", "the name of the prompt needs no flag: `prompt {NAME}`"},
+	{"read/", "uri, resource", "", "the URI needs no flag: `read {URI}`"},
+	{"raw/", "method", "", "the method needs no flag: `raw {METHOD}`"},
 	{
 		"raw", "params, d, data, data-raw, body, input, args, p", "",
-		"params are a word: `raw METHOD '{\"name\":\"x\"}'`",
+		"params need no flag: `raw METHOD '{\"name\":\"x\"}'`",
 	},
 	{
 		"call prompt bench", "arg, a, tool-arg, tool-args, param, p, F, field, prompt-args, set", useArguments,
-		"arguments are words without a flag: `{command} NAME {NAME=VALUE}`",
+		"arguments need no flag: `{command} NAME {NAME=VALUE}`",
 	},
 	{
 		"call bench", "params, arguments, input, data, d, data-raw, body, payload, json-args, request, json-input",
@@ -226,7 +229,7 @@ var FlagSynonyms = []FlagSynonym{
 	{"export", "all", "", "did you mean `export all`?"},
 	{
 		"prompt", "args, params, arguments, input, data, d", useArguments,
-		"arguments are words: `prompt NAME {NAME=VALUE}`",
+		"arguments need no flag: `prompt NAME {NAME=VALUE}`",
 	},
 	{
 		"call bench", "file, f, args-file, arguments-file, input-file, json-file", "--args",
@@ -243,7 +246,7 @@ var FlagSynonyms = []FlagSynonym{
 	},
 	{
 		"batch run import export replay check mock diff stats", "file, f, i, input, capture, recording", "",
-		"the file is a word: `{command} {FILE}`",
+		"the file needs no flag: `{command} {FILE}`",
 	},
 
 	// lists
@@ -287,7 +290,7 @@ var FlagSynonyms = []FlagSynonym{
 		"did you mean `{command} 'dur:>{500ms}'`?",
 	},
 	{"log stats inspect", "client, session, run, id", "", "did you mean `{command} {flag}:{VALUE}`?"},
-	{"log stats", "grep, g, filter, search, query, text, q", "", "words are the filter: `{command} {TEXT}`"},
+	{"log stats", "grep, g, filter, search, query, text, q", "", "the filter needs no flag: `{command} {TEXT}`"},
 	{"log", "tail, limit, lines, max, last, head, number", "", "did you mean -n {20}?"},
 	{"log", "watch, live, w", "--follow", "did you mean --follow?"},
 	{"log", "all, a", "", "did you mean -n 0?"},
@@ -299,7 +302,7 @@ var FlagSynonyms = []FlagSynonym{
 	{"export", "md", "--as", "did you mean --as markdown?"},
 	{
 		"export", "minimise, minimize, reduce, shrink", "",
-		"name the exchanges that the bundle shall have, or choose them with a filter",
+		"name the exchanges that the bundle should contain, or choose them with a filter",
 	},
 	{"export", "sanitize, anonymize, scrub", "", "secrets are hidden in every format; --as bundle hides more"},
 	{"replay resend", "target, url, against, endpoint", "--to", "did you mean --to {TARGET}?"},
@@ -313,7 +316,7 @@ var FlagSynonyms = []FlagSynonym{
 		"did you mean --listen 127.0.0.1:{3002}?",
 	},
 	{"mock demo", "http", "--listen", "did you mean --listen 127.0.0.1:3001?"},
-	{"mock", "from, replay, har", "", "the file is a word: `mock {FILE}`"},
+	{"mock", "from, replay, har", "", "the file needs no flag: `mock {FILE}`"},
 	{"codegen", "lang, language, l, t, generator", "", "--ts, --go and --cli choose the language"},
 	{"mock", "delay, sleep", "--latency", "did you mean --latency {200ms}?"},
 	{"serve", "port, p, listen, bind, addr, host", "--http", "did you mean --http 127.0.0.1:{3001}?"},
@@ -323,7 +326,7 @@ var FlagSynonyms = []FlagSynonym{
 	},
 	{"serve", "ignore-tool, exclude, exclude-tool", "--deny", "did you mean --deny '*/{TOOL}'?"},
 	{"serve", "tools, tool, include, include-tool", "--allow", "did you mean --allow '*/{TOOL}'?"},
-	{"serve", "server, name", "", "a server is a word: `serve {NAME=URL}`"},
+	{"serve", "server, name", "", "a server needs no flag: `serve {NAME=URL}`"},
 	{"tap proxy", "out, file, log, save, capture", "--record", "did you mean --record {FILE}?"},
 
 	// tests
@@ -373,7 +376,7 @@ var FlagSynonyms = []FlagSynonym{
 		"login", "token, with-token", "",
 		"did you mean `auth import FILE`? MCPC_TOKEN passes a token without storing it",
 	},
-	{"completion", "shell", "", "the shell is a word: `completion {bash}`"},
+	{"completion", "shell", "", "the shell needs no flag: `completion {bash}`"},
 
 	// all commands
 	{
@@ -406,7 +409,7 @@ var FlagSynonyms = []FlagSynonym{
 	},
 	{
 		"", "token, bearer, bearer-token, auth-token, access-token, oauth2-bearer", "--token-file",
-		"did you mean --token-file FILE? The variable MCPC_TOKEN has a token, too",
+		"did you mean --token-file FILE? The variable MCPC_TOKEN can hold a token too",
 	},
 	{"", "api-key, apikey, key-header", "", "a key is a header field: -H 'X-Api-Key: KEY'"},
 	{
@@ -443,6 +446,6 @@ var FlagSynonyms = []FlagSynonym{
 	{"", "profile-dir, data-dir, home, cache-dir", "--state", "did you mean --state {DIR}?"},
 	{"", "method", "", "did you mean `raw {METHOD}`?"},
 	{"", "X", "", "no flag is needed: `raw METHOD` sends any request, and `raw --bytes DATA` any bytes"},
-	{"", "L, location", "", "mcpc follows no redirect to another server: name the URL that it says"},
+	{"", "L, location", "", "mcpc follows no redirects to another server: use the URL that the redirect names"},
 	{"", "name, as", "", "did you mean `init TARGET --as {NAME}`?"},
 }

@@ -157,7 +157,7 @@ func sendOrder(ctx context.Context, f *cmdutil.Factory, socket string, order con
 	document, _ := jsonraw.Marshal(reply)
 	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(document, func(w io.Writer, st term.Style) error {
 		if len(reply.Rules) == 0 {
-			fmt.Fprintln(w, "no fault rules: all passes unchanged")
+			fmt.Fprintln(w, "no fault rules: everything passes unchanged")
 		}
 		for _, r := range reply.Rules {
 			fmt.Fprintln(w, st.Line(r.String()))

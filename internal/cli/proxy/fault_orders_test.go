@@ -61,7 +61,7 @@ func TestOrdersToARunningCommand(t *testing.T) {
 		{[]string{"remove", "1", "--jq", "(.rules|length),.removed"}, 0, "1\n1\n", ""},
 		{[]string{"off", "x"}, 2, "", `unexpected argument "x"`},
 		{[]string{"off", "--jq", ".removed"}, 0, "1\n", ""},
-		{[]string{"list"}, 0, "no fault rules: all passes unchanged\n", ""},
+		{[]string{"list"}, 0, "no fault rules: everything passes unchanged\n", ""},
 		{[]string{"list", "x"}, 2, "", `unexpected argument "x"`},
 	} {
 		out := clitest.MCPC(t, nil, append([]string{"fault"}, append(c.words, "--control", socket)...)...)

@@ -58,8 +58,8 @@ help faults.`,
 			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 { // without "--" the first word may be a mistake
 				if _, err := exec.LookPath(args[0]); err != nil {
 					if cmdutil.IsURL(args[0]) {
-						return usage.New("tap runs a server over stdio, and no URL",
-							wire.Run("proxy --to "+shellwords.Quote(args[0]))+" is for one over HTTP")
+						return usage.New("tap runs a stdio server and does not take a URL",
+							wire.Run("proxy --to "+shellwords.Quote(args[0]))+" is for a server over HTTP")
 					}
 					if argv := meant.ServerCommand(args); argv != nil {
 						return usage.New(args[0]+" is not a program", "did you mean "+meant.StartHint(f, "tap", argv)+"?")

@@ -31,7 +31,7 @@ func Import(f *cmdutil.Factory, w io.Writer, r io.Reader, name string) (har.Impo
 	facts, err := har.Import(w, r, f.Version, &f.Secrets)
 	var archive *har.ArchiveError
 	if err == nil && facts.Entries == 0 {
-		text := fmt.Sprintf("%s has no MCP among its %s", name, english.Plural(facts.All(), "request"))
+		text := fmt.Sprintf("%s has no MCP traffic among its %s", name, english.Plural(facts.All(), "request"))
 		if omissions := DescribeOmissions(facts); len(omissions) > 0 {
 			text += ": " + strings.Join(omissions, ", ")
 		}

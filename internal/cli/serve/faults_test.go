@@ -227,7 +227,7 @@ func TestErrors(t *testing.T) {
 				t.Errorf("%s, %s: %+v, want %d", revision, request, e, want)
 			}
 		}
-		if e := u.do("resources/read", `{"uri":"none:x"}`).RPCError(); !strings.HasSuffix(e.Message, "it may be of demo, two") {
+		if e := u.do("resources/read", `{"uri":"none:x"}`).RPCError(); !strings.HasSuffix(e.Message, "it may belong to demo, two") {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -87,7 +87,7 @@ func (o *options) checkPatterns(members []gateway.Member) error {
 				example = members[0].Given
 			}
 			return usage.New(
-				fmt.Sprintf("%s %q fits no server", flag.name, pattern),
+				fmt.Sprintf("%s %q matches no server", flag.name, pattern),
 				wire.Hint("a pattern is compared with NAME/TOOL, as in "+example+"/*"),
 			)
 		}

@@ -109,7 +109,7 @@ func (o *options) validate(f *cmdutil.Factory, args []string) error {
 	}
 	// A configuration may contain mcpc serve itself: with --all it would start itself again and again.
 	if f.Getenv(servingVariable) != "" {
-		return usage.New("mcpc serve was started by another mcpc serve", "give the other one the servers of this one")
+		return usage.New("mcpc serve was started by another mcpc serve", "add the servers of this one to the other one")
 	}
 	if o.all && len(args) > 0 {
 		return usage.New("--all and the names of servers exclude each other", "")

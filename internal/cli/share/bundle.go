@@ -309,7 +309,7 @@ func (b *Bundle) Confirm(ctx context.Context, f *cmdutil.Factory, yes bool) wire
 	refused := wire.Outcome{
 		Kind:  wire.Refused,
 		Phase: "arguments",
-		Text:  "not written: a bundle leaves this machine, and was not confirmed",
+		Text:  "not written: a bundle leaves this machine, and you did not confirm it",
 		Hint:  "--yes writes it without asking",
 	}
 	if !f.Interactive() {
@@ -370,7 +370,7 @@ func (b *Bundle) printRemaining(f *cmdutil.Factory) error {
 		return err
 	}
 	if len(words) > 0 {
-		fmt.Fprintln(w, "The longest words that are left:")
+		fmt.Fprintln(w, "The longest words that are not hidden:")
 	}
 	for _, word := range words {
 		fmt.Fprintf(w, "  %s\n", term.Shorten(term.Line(word), max(20, f.ErrStyle.Width-4)))

@@ -199,7 +199,7 @@ func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error
 	content.Manifest.Rules = []string{
 		"values that mcpc knows: stored tokens, session ids, secrets of the environment, --redact-file",
 		"values that are named like secrets, parameters and users of URLs, cookies, tokens by their form",
-		"private keys, and texts of 32 characters or more that look random, but for ids, digests and pictures",
+		"private keys, and texts of 32 characters or more that look random, except ids, digests and images",
 	}
 	if h.Level == redact.GuessStrict {
 		content.Manifest.Rules = append(content.Manifest.Rules,
@@ -211,7 +211,7 @@ func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error
 	if s.Withholds() {
 		content.Manifest.Notes = append(
 			content.Manifest.Notes,
-			"there were more secrets than mcpc can track: message texts are hidden from some place on",
+			"there were more secrets than mcpc can track: message texts are hidden from a certain point on",
 		)
 	}
 	return content, nil

@@ -181,7 +181,7 @@ func whyUnrepeatable(row *rows.Row) string {
 	case mcp.IsOpening(row.Method):
 		return "that open a connection (the script does that itself)"
 	case row.IsSeparate || row.Orphan || row.ListedElsewhere || row.Method == "":
-		return "that are no request"
+		return "that are not requests"
 	case rows.IsByServer(row):
 		return "requested by the server"
 	case mcp.IsTaskMethod(row.Method):

@@ -122,7 +122,7 @@ func (s *mockScript) writeRow(row *rows.Row) error {
 	}
 	if rows.IsByServer(row) {
 		if !row.IsSeparate {
-			s.writeComment(row, "the server asked; a script answers requests only")
+			s.writeComment(row, "a request of the server: a script only responds to requests")
 		}
 		return nil
 	}
@@ -213,7 +213,7 @@ func (s *mockScript) writeEarlierMessages(x *wire.Exchange, isHTTP bool) {
 			hasEvents = true
 			s.writeRuleLine("event " + safeText(markToken(m)))
 		case m.Kind == wire.Request:
-			s.writeRuleLine("# here the server asked " + commentText(m.Method) + "; a script answers requests only")
+			s.writeRuleLine("# here the server requested " + commentText(m.Method) + "; a script only responds to requests")
 		case len(f.Raw) > 0:
 			s.writeRuleLine("# here the server sent something that a script cannot express, " +
 				strconv.Itoa(len(f.Raw)) + " bytes")

@@ -83,7 +83,7 @@ func TestRulesOfRequests(t *testing.T) {
 				opened, agreed,
 				`< {"jsonrpc":"2.0","id":"q","method":"roots/list"}`, `> {"jsonrpc":"2.0","id":"q","result":{"roots":[]}}`,
 			},
-			"roots/list: the server asked; a script answers requests only\n",
+			"roots/list: a request of the server: a script only responds to requests\n",
 		},
 		{
 			"a method that is no word",

@@ -31,7 +31,7 @@ func newExport(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export DIR [NAME|URI...] [-- COMMAND...]",
 		Short: "write skills to a directory, after a confirmation",
-		Long: `Verify skills, of all that the server lists by default, and write them below
+		Long: `Verify skills, by default all that the server lists, and write them below
 DIR, each into a folder of its server: DIR/SERVER/PATH/SKILL.md. An agent
 follows the instructions in the skills that it reads from DIR, so mcpc shows the
 skills and asks for confirmation (or --yes). It remembers the confirmation with
@@ -39,7 +39,7 @@ the digest of each file: the same files are written again without asking, and
 changed files need a new confirmation. mcpc runs no file of a skill.
 
 mcpc does not replace a folder that it did not write, or in which files were
-changed since. The file ` + originName + ` beside SKILL.md names the server of
+changed since. The file ` + originName + ` next to SKILL.md names the server of
 the skill. --json prints the folders.`,
 		Example: `  mcpc -s demo skills export agent-skills --yes
   mcpc -s demo skills export agent-skills refunds --yes

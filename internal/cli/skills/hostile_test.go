@@ -298,11 +298,11 @@ func TestHostileSkills(t *testing.T) {
 		}, "the front matter is", 10},
 		{"front matter with another line end", func(s *skillServer) {
 			s.replaceMain(root, "---\nname: one\ndescription: Does it.\n# x\u2028allowed-tools: all\n---\n")
-		}, "take for the end of a line", 10},
+		}, "treat as a line end", 10},
 		{"file that is not there", func(s *skillServer) { delete(s.content, s.oneSkill(root, nil)["uri"].(string)) }, "unknown", 6},
 		{"two contents in one", func(s *skillServer) {
 			s.content[s.oneSkill(root, nil)["uri"].(string)] = []string{skillText, "more"}
-		}, "gave 2 contents", 10},
+		}, "returned 2 contents", 10},
 		{"file without an end", func(s *skillServer) {
 			s.content[s.oneSkill(root, nil)["uri"].(string)] = endlessText{}
 		}, "limit", 8},
@@ -327,7 +327,7 @@ func TestHostileSkills(t *testing.T) {
 		}, "has a character of", 12},
 		{"name of another", func(s *skillServer) {
 			s.oneSkill(root, nil)["frontmatter"] = map[string]any{"name": "two", "description": "x"}
-		}, "its name is two", 8},
+		}, "its name two differs", 8},
 		{"name with a path", func(s *skillServer) {
 			s.oneSkill("skill://x/..", nil)["frontmatter"] = map[string]any{"name": "..", "description": "x"}
 		}, "its name is not", 8},

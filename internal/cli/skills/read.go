@@ -54,7 +54,7 @@ func newVerify(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify [NAME|URI...] [-- COMMAND...]",
 		Short: "read all files of skills, and compare them with the entries",
-		Long: `Read all files of the skills, of all that the server lists by default, and
+		Long: `Read all files of the skills, by default of all that the server lists, and
 compare size, digest and front matter with the entries. The first file that
 differs ends the check of its skill, and the exit code is then 10. If the server
 lists folders (directoryRead), files that the entry does not have are reported
@@ -154,13 +154,13 @@ func notUsed(e *skill.Entry, problem string) string {
 func contentOf(out wire.Outcome) ([]byte, error) {
 	items, _ := out.Message.ResultItems("contents")
 	if len(items) != 1 {
-		return nil, fmt.Errorf("resources/read gave %d contents for it", len(items))
+		return nil, fmt.Errorf("resources/read returned %d contents for it", len(items))
 	}
 	members, _ := jsonraw.Object(items[0])
 	if raw, ok := members.Get("text"); ok {
 		text, isText := jsonraw.Text(raw)
 		if !isText {
-			return nil, errors.New("its text is not a text")
+			return nil, errors.New("its text is not a string")
 		}
 		return []byte(text), nil
 	}

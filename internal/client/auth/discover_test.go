@@ -187,7 +187,7 @@ func TestMetadataOfOtherTypes(t *testing.T) {
 		{resource(`"authorization_servers":["BASE"],"scopes_supported":{}`), usualServer, `"scopes_supported" of type object`, true},
 		{resource(`"authorization_servers":["BASE",7]`), usualServer, "", true},
 		{resource(`"authorization_servers":7`), usualServer, `names no authorization server: it has a "authorization_servers" of type number`, false},
-		{resource(`"authorization_servers":[{"issuer":"BASE"}]`), usualServer, `"authorization_servers" without a text in it`, false},
+		{resource(`"authorization_servers":[{"issuer":"BASE"}]`), usualServer, `"authorization_servers" without a string in it`, false},
 		{`{"resource":["BASE/mcp"],"authorization_servers":["BASE"]}`, usualServer, `has a "resource" of type array, not string`, false},
 		{"\ufeff" + usualResource, usualServer, "", true},
 		{usualResource, server(`"scopes_supported":"a"`), `"scopes_supported" of type string`, true},

@@ -102,7 +102,7 @@ func (m metadata) checkLists(flow *Flow, section string, names ...string) error 
 // is an array without a text.
 func (m metadata) describeType(name string) string {
 	if m.kind(name) == "array" {
-		return fmt.Sprintf("a %q without a text in it", name)
+		return fmt.Sprintf("a %q without a string in it", name)
 	}
 	return fmt.Sprintf("a %q of type %s, not array", name, m.kind(name))
 }

@@ -39,7 +39,7 @@ func (flow *Flow) checkResponse(a *authorization, answer url.Values) (string, er
 	}
 	mayLackIssuer := !answer.Has("iss") && !a.issRequired
 	isIssuer := mayLackIssuer || slices.Equal(answer["iss"], []string{a.issuer}) // exactly one
-	err = flow.check(`"iss" names the issuer, where it must be there (RFC 9207 section 2.4)`, isIssuer,
+	err = flow.check(`"iss" names the issuer, if it must be present (RFC 9207 section 2.4)`, isIssuer,
 		&Error{
 			Rule: ResponseIssuer, Text: "the browser's response is not from " + a.issuer,
 			Hint: "possible mix-up attack; nothing was sent",

@@ -151,7 +151,7 @@ func checkEndpoints(flow *Flow, s *Server, g Grant) error {
 		needed = append(needed, namedEndpoint{"device_authorization_endpoint", s.Device})
 	}
 	for _, e := range needed {
-		if err := flow.check("\""+e.name+"\" is there (RFC 8414 section 2)", e.url != "",
+		if err := flow.check("\""+e.name+"\" is present (RFC 8414 section 2)", e.url != "",
 			&Error{Rule: ServerInvalid, Text: "the authorization server's metadata has no " + e.name}); err != nil {
 			return err
 		}

@@ -301,7 +301,7 @@ func checkToken(flow *Flow, t *tokenResponse, key *ecdsa.PrivateKey) error {
 			&Error{Rule: TokenType, Text: fmt.Sprintf("the token type is %q, not DPoP", t.Type)})
 	}
 	if t.Type == "" {
-		return flow.tolerate("\"token_type\" is there (RFC 6749 section 5.1)", &Error{
+		return flow.tolerate("\"token_type\" is present (RFC 6749 section 5.1)", &Error{
 			Rule: TokenType,
 			Text: "the token response has no token_type; it is used as Bearer",
 		})

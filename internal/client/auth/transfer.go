@@ -50,7 +50,7 @@ func ReadTransfer(raw []byte) (Transfer, error) {
 		}
 	}
 	if err := json.Unmarshal(raw, &t); err != nil {
-		return t, damaged("it is not a JSON object of texts, with expires_at in the form of RFC 3339")
+		return t, damaged("it is not a JSON object of strings, with expires_at in the form of RFC 3339")
 	}
 	if t.GrantType == "" {
 		t.GrantType = AuthorizationCode
@@ -65,7 +65,7 @@ func ReadTransfer(raw []byte) (Transfer, error) {
 		return t, damaged("it has neither access_token nor refresh_token")
 	}
 	if !isTokenText(t.AccessToken + t.RefreshToken) {
-		return t, damaged("a token has a character that none can have")
+		return t, damaged("a token has a character that is not allowed")
 	}
 	if !slices.Contains(transferable, t.GrantType) {
 		return t, damaged("a token of this grant_type cannot be imported: log in with " + wire.Run("login --grant").String())

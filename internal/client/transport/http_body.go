@@ -241,7 +241,7 @@ func incompleteBody(ctx context.Context, resp *http.Response, body []byte, isDec
 		f.Text = fmt.Sprintf("the response ended before its Content-Length of %d bytes, although its JSON is complete",
 			resp.ContentLength)
 		if encoding != "" {
-			f.Text += ": it was compressed (" + encoding + "), and the field has the length before"
+			f.Text += ": it was compressed (" + encoding + "), and the field has the length before compression"
 		}
 		f.Hint = "the error is in the server or in a proxy in front of it: -vvv shows the header fields"
 	}

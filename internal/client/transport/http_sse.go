@@ -142,7 +142,7 @@ func resolveEndpoint(stream, endpoint string) (string, *Fault) {
 		quoted := shellwords.Quote(redact.RedactURL(other.String()))
 		return "", &Fault{
 			Kind: wire.Refused, Phase: "connect",
-			Hint: "if the server is there and you trust it, name it so: -s " + quoted,
+			Hint: "if the server is there and you trust it, use this URL: -s " + quoted,
 			Text: "the endpoint event names another origin, " + ref.Scheme + "://" + ref.Host + "; nothing is sent there",
 		}
 	}

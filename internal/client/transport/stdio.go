@@ -55,7 +55,7 @@ func StartFault(command process.Command, err error) *Fault {
 			f.Text = "no such command: " + variable + "=..."
 			f.Hint = "set a variable with env: -- env " + variable + "=... COMMAND"
 		} else if hasSpace && lookErr == nil {
-			f.Hint = "all of it was taken for the program's name: the arguments have to be words of their own, " +
+			f.Hint = "the whole text was taken as the program's name: pass each argument as a separate word, " +
 				"in a configuration file in \"args\""
 		} else if _, statErr := os.Stat(filepath.Join(command.Dir, name)); statErr == nil {
 			f.Hint = "it is not on the PATH; the current directory has ." + string(filepath.Separator) + name

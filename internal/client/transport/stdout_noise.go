@@ -21,7 +21,7 @@ const maxNoise = 1000
 // The summaries of several lines that are not one message each.
 const (
 	NoiseSummary = "non-JSON-RPC lines on the server's stdout, ignored"
-	TextSummary  = "lines on the server's stdout have text beside the response; the text was ignored"
+	TextSummary  = "lines on the server's stdout have text next to the response; the text was ignored"
 	GluedSummary = "lines on the server's stdout have several messages"
 )
 

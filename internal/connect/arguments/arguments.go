@@ -243,7 +243,8 @@ func (g Given) Split() string {
 		if first == "" {
 			firstMembers[list] = member
 		} else if first != member {
-			return fmt.Sprintf("each [] makes an item: %s[0].%s= and %s[0].%s= are of one", list, first, list, member)
+			return fmt.Sprintf("each [] adds an item: use %s[0].%s= and %s[0].%s= for members of one item",
+				list, first, list, member)
 		}
 	}
 	return ""
@@ -268,7 +269,7 @@ func (g Given) Joined(findings []wire.Finding) string {
 		if isOneWord || isPlainText {
 			continue
 		}
-		return "each argument is a word of its own: " + strings.Join(sliceutil.Map(words, shellwords.Quote), " ")
+		return "each argument is a separate word: " + strings.Join(sliceutil.Map(words, shellwords.Quote), " ")
 	}
 	return ""
 }

@@ -514,13 +514,13 @@ func TestHintsForWordsThatDoNotFit(t *testing.T) {
 		where         string
 		joined, split string
 	}{
-		{[]string{"a=1 b=2"}, "/a", "each argument is a word of its own: a=1 b=2", ""},
-		{[]string{"a=1,b=2"}, "/a", "each argument is a word of its own: a=1 b=2", ""},
-		{[]string{"a=1,", "b=2"}, "/a", "each argument is a word of its own: a=1", ""},
+		{[]string{"a=1 b=2"}, "/a", "each argument is a separate word: a=1 b=2", ""},
+		{[]string{"a=1,b=2"}, "/a", "each argument is a separate word: a=1 b=2", ""},
+		{[]string{"a=1,", "b=2"}, "/a", "each argument is a separate word: a=1", ""},
 		{[]string{"a=1 b=2"}, "/b", "", ""},
 		{[]string{"a=one, two"}, "/a", "", ""},
 		{[]string{"a=1"}, "/a", "", ""},
-		{[]string{"l[].a=1", "l[].b=2"}, "/l", "", "each [] makes an item: l[0].a= and l[0].b= are of one"},
+		{[]string{"l[].a=1", "l[].b=2"}, "/l", "", "each [] adds an item: use l[0].a= and l[0].b= for members of one item"},
 		{[]string{"l[].a=1", "l[].a=2"}, "/l", "", ""},
 		{[]string{"l[].a=1", "m[].b=2"}, "/l", "", ""},
 	} {

@@ -50,7 +50,8 @@ func (p *peer) findResource(ctx context.Context, uri string) (*link, string) {
 	case 1:
 		return candidates[0], ""
 	}
-	return nil, "no server lists the resource " + uri + " or a template for it; it may be of " + strings.Join(names, ", ")
+	return nil, "no server lists the resource " + uri + " or a template for it; it may belong to " +
+		strings.Join(names, ", ")
 }
 
 // findLink returns the first link whose tables match, or nil.

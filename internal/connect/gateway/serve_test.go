@@ -285,7 +285,7 @@ func TestRoutesOfResources(t *testing.T) {
 	p := f.connectTo(t, "{}")
 	for uri, want := range map[string]string{
 		"test://a": "from one", "test://b": "from two", "one://1": "from one", "two://1": "from two",
-		"test://c": "-32002 no server lists the resource test://c or a template for it; it may be of one, two",
+		"test://c": "-32002 no server lists the resource test://c or a template for it; it may belong to one, two",
 	} {
 		if got := answer(p.call("resources/read", `{"uri":"`+uri+`"}`)); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", uri, got)

@@ -95,7 +95,7 @@ func (e *Env) InputValue(ctx context.Context, in target.ClientInput) (string, er
 		e.Secrets.Learn(value)
 	}
 	if len(in.Options) > 0 && !slices.Contains(in.Options, value) {
-		return "", usage.New(in.ID+" is none of its values", wire.Hint("it is one of "+strings.Join(in.Options, ", ")))
+		return "", usage.New(in.ID+" is not one of its values", wire.Hint("it is one of "+strings.Join(in.Options, ", ")))
 	}
 	return value, nil
 }

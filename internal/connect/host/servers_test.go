@@ -381,9 +381,9 @@ func TestInputValue(t *testing.T) {
 			"no option", mode, "", true,
 			[]string{"c"},
 			"", "type: mode (a, b) [a]",
-			"mode is none of its values it is one of a, b",
+			"mode is not one of its values it is one of a, b",
 		},
-		{"no option in the variable", mode, "MCPC_INPUT_MODE=c", false, nil, "", "", "mode is none of its values"},
+		{"no option in the variable", mode, "MCPC_INPUT_MODE=c", false, nil, "", "", "mode is not one of its values"},
 		{"the input has ended", key, "", true, nil, "", "type: (secret) key: the key", "the input has ended"},
 	} {
 		env, user := connecttest.Env(t, "")

@@ -121,7 +121,7 @@ func TestNoteOnSplitItems(t *testing.T) {
 	t.Parallel()
 	const tool = `tool x {"type":"object","properties":{"l":{"items":{"type":"object",` +
 		`"properties":{"a":{"type":"string"},"b":{"type":"string"}}}}}}`
-	const note = "note: each [] makes an item: l[0].a= and l[0].b= are of one"
+	const note = "note: each [] adds an item: use l[0].a= and l[0].b= for members of one item"
 	for _, c := range []struct{ words, want, shown string }{
 		{"l[].a=x l[].b=y", `{"name":"x","arguments":{"l":[{"a":"x"},{"b":"y"}]}}`, note},
 		{"l[].a=x l[].b=y l[].a=z", `{"name":"x","arguments":{"l":[{"a":"x"},{"b":"y"},{"a":"z"}]}}`, note},

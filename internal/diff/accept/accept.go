@@ -115,7 +115,7 @@ func (r *reader) readFile() {
 	}
 	items, err := jsonraw.Array(list)
 	if err != nil {
-		r.report(r.doc.Place("/accept"), "accept is a list, got %s", jsonraw.Excerpt(list, 40))
+		r.report(r.doc.Place("/accept"), "accept must be a list, got %s", jsonraw.Excerpt(list, 40))
 	}
 	for i, item := range items {
 		r.readEntry(item, "/accept/"+strconv.Itoa(i))
@@ -151,7 +151,7 @@ func (r *reader) readEntry(raw json.RawMessage, pointer string) {
 		r.report(e.rulePlace, "%s", suggest.OrMeant(fmt.Sprintf("the rule %q is not known", e.Rule), e.Rule, diff.RuleIDs()))
 	}
 	if _, err := time.Parse(time.DateOnly, e.Until); err != nil && e.Until != "" {
-		r.report(r.doc.Place(pointer+"/until"), "until is a date as 2006-01-02, got %q", e.Until)
+		r.report(r.doc.Place(pointer+"/until"), "until must be a date such as 2006-01-02, got %q", e.Until)
 	}
 	if e.Fingerprint != "" && !isFingerprint(e.Fingerprint) {
 		r.report(

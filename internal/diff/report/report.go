@@ -118,7 +118,7 @@ func (r Report) notes() []string {
 		all = append(
 			all,
 			fmt.Sprintf(
-				"%s:%s: the acceptance of %s is stale: the change is not there any more",
+				"%s:%s: the acceptance of %s is stale: the change no longer exists",
 				r.AcceptFile, e.Place, e.Fingerprint,
 			),
 		)

@@ -149,7 +149,7 @@ func checkCacheHints(e *conv.Event) {
 	announcesChanges := !e.Server.Declared || e.Server.Has(capability, "listChanged")
 	// With neither a time nor an announcement a client must read the list before each use.
 	if ttl.Sign() == 0 && slices.Contains(listMethods, e.Method) && !announcesChanges {
-		e.Find("/ttlMs", "0, and no listChanged", "a time for which the list holds")
+		e.Find("/ttlMs", "0, and no listChanged", "a time for which the list is valid")
 	}
 }
 

@@ -265,7 +265,7 @@ func checkPersonalURL(e *conv.Event) {
 			isHarmless := slices.Contains(harmlessParams, name)
 			identifies := isLogin || isToken
 			if isEmail || identifies && !isHarmless {
-				e.Find("/url", "parameter "+name+"="+e.Show([]byte(value)), "a URL that says nothing of the user")
+				e.Find("/url", "parameter "+name+"="+e.Show([]byte(value)), "a URL without user data")
 				return
 			}
 		}

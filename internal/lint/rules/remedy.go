@@ -51,7 +51,7 @@ func suggestFix(root json.RawMessage, at string) string {
 	case keyword == "required" && isText:
 		return `"required":[` + string(jsonraw.Quote(text)) + "]"
 	case keyword == "required" && schema.TypeOf(value) == schema.Boolean: // as in draft 3
-		return `"required", an array of names, beside the "properties" that has this one`
+		return `"required", an array of names, next to the "properties" with this one`
 	case (keyword == "exclusiveMinimum" || keyword == "exclusiveMaximum") && schema.TypeOf(value) == schema.Boolean:
 		// In draft 4 it is a flag beside minimum or maximum.
 		plain := strings.ToLower(strings.TrimPrefix(keyword, "exclusive"))

@@ -16,7 +16,7 @@ func TestRemedy(t *testing.T) {
 		{`{"required":"a"}`, "/required", `"required":["a"]`},
 		{
 			`{"properties":{"a":{"required":true}}}`, "/properties/a/required",
-			`"required", an array of names, beside the "properties" that has this one`,
+			`"required", an array of names, next to the "properties" with this one`,
 		},
 		{`{"minimum":3,"exclusiveMinimum":true}`, "/exclusiveMinimum", `"exclusiveMinimum":3 instead of minimum`},
 		{`{"maximum":3,"exclusiveMaximum":false}`, "/exclusiveMaximum", "no exclusiveMaximum"},

@@ -32,7 +32,7 @@ var toolChecks = []Check{
 		}
 	}},
 	{ID: "L110", Kind: conv.OnTool, Do: forEachSchema(checkRefs(externalRefs, "a definition in the same schema"))},
-	{ID: "L111", Kind: conv.OnTool, Do: forEachSchema(checkRefs(localRefs, "a definition that is there"))},
+	{ID: "L111", Kind: conv.OnTool, Do: forEachSchema(checkRefs(localRefs, "a definition that exists"))},
 	{ID: "L112", Kind: conv.OnTool, Do: forEachSchema(checkSize)},
 	{ID: "L113", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		if !mcp.IsToolName(e.Text("name")) {
@@ -226,7 +226,7 @@ func checkHeaderParams(e *conv.Event) {
 var wantedHeader = map[mcp.HeaderFault]string{
 	mcp.HeaderNoToken:     "a token: letters, digits and some signs",
 	mcp.HeaderRepeated:    "a name that no other parameter has",
-	mcp.HeaderUnreachable: "a place that properties alone lead to",
+	mcp.HeaderUnreachable: "a place that is reached through properties only",
 	mcp.HeaderWrongType:   "a parameter of type string, integer or boolean",
 }
 

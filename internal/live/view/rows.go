@@ -104,7 +104,7 @@ func (v *Views) maker() maker {
 	return m
 }
 
-// makeRow returns a row as a document; r is nil if the row is not kept any more.
+// makeRow returns a row as a document; r is nil if the row is no longer kept.
 func (m maker) makeRow(key live.Key, r *rows.Row) Row {
 	if r == nil {
 		return Row{Key: key.String(), State: stateDone, Text: ErrGone.Error()}

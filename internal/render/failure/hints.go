@@ -89,7 +89,7 @@ func errorMeaning(o wire.Outcome) string {
 		return "the server needed an answer that mcpc did not offer to give"
 	}
 	if e.BlamesResult() {
-		return "the server rejects its own result, not the arguments: it is not as the protocol or the outputSchema describes"
+		return "the server rejects its own result, not the arguments: it does not conform to the protocol or the outputSchema"
 	}
 	if o.Method == "resources/read" && e.Code == -32602 {
 		data, _ := jsonraw.Object(e.Data)

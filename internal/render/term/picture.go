@@ -149,7 +149,7 @@ const maxSide = 2048
 // PNG encodes a picture again as a PNG of at most maxSide, without any byte of the original.
 func PNG(mime string, data []byte) ([]byte, error) {
 	if !CanDraw(mime) {
-		return nil, errors.New("no PNG, JPEG, GIF or WebP")
+		return nil, errors.New("not a PNG, JPEG, GIF or WebP")
 	}
 	img, err := decodePicture(mime, data)
 	if err != nil {

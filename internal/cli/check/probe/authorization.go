@@ -86,7 +86,7 @@ func (d *authDiscovery) misses(endpoint string, spot conv.Spot) []miss {
 	if d.err != nil && slices.Contains(invalidServer, d.err.Rule) {
 		misses = append(misses, miss{
 			id: "L200", subject: "the authorization server's metadata", got: strings.TrimSpace(d.err.Text),
-			want: "a JSON document with the issuer that was asked", spot: spot,
+			want: "a JSON document with the issuer for which it was requested", spot: spot,
 		})
 	}
 	if d.server.raw != nil {

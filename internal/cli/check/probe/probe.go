@@ -201,7 +201,7 @@ func (b *bench) reportMisses(id string, misses []miss, whyNoMore string) {
 		}
 		isSkipped = true
 		if m.spot.Seq != 0 { // m.got quotes an answer
-			m.got = "no answer that judges it: " + m.got
+			m.got = "no response shows it: " + m.got
 		}
 		b.linter.Skip(id, cmp.Or(whyNoMore, m.got))
 	}
