@@ -144,7 +144,7 @@ func toleranceMatcher(all []*jsonvalue.Node) Matcher {
 	return Matcher{Kind: Number}
 }
 
-// proposeMembers visits the members of objects by name.
+// proposeMembers returns the proposals for the members of objects, by name.
 func (p *proposer) proposeMembers(all []*jsonvalue.Node, scope branches, depth int) []proposal {
 	var names []string
 	for _, n := range all {

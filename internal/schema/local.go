@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// compareValues compares the constraints on the value itself: types, enums, limits, divisors, and whether
-// an object is closed.
+// compareValues compares the constraints on the value itself, and returns the differences: types,
+// enums, limits, divisors, and whether an object is closed.
 func compareValues(was, is *view, at place) []Difference {
 	var differences []Difference
 	add := func(kind, keyword string, before, after json.RawMessage, note string) {

@@ -19,7 +19,7 @@ type Forgotten struct {
 // registered itself if there was no token or if its last login did not succeed, because the server
 // may not know it any more. It keeps other clients without a proof. It deletes the settings of the
 // last login, and the pending challenge if there was a token. It does not change the elements of b's
-// old lists.
+// old lists. It returns what it deleted, and clients that are still needed.
 func (b *Records) Forget(endpoint, account string) Forgotten {
 	var f Forgotten
 	b.Tokens = slices.DeleteFunc(slices.Clone(b.Tokens), func(t Token) bool {
