@@ -17,19 +17,19 @@ import (
 func changingActions() []action {
 	return []action{
 		{"answer", []string{"a"}, "answer what a server asks", (*model).answerNext},
-		{"intercept", []string{"i"}, "hold messages that a filter wants", (*model).intercept},
-		{"intercept-off", []string{"I"}, "hold nothing, let all go", func(m *model) tea.Cmd {
+		{"intercept", []string{"i"}, "hold messages that match a filter", (*model).intercept},
+		{"intercept-off", []string{"I"}, "release all held messages", func(m *model) tea.Cmd {
 			release := func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, false, "") }
 			return m.runAction("nothing is held", release)
 		}},
-		{"edit", []string{"e"}, "edit a held message and let it go", (*model).editHeld},
+		{"edit", []string{"e"}, "edit a held message and release it", (*model).editHeld},
 		{"drop", []string{"d"}, "drop the held message that is selected", (*model).dropHeld},
 		{"reveal", []string{"v"}, "show a held message with its secrets", (*model).reveal},
 		{"resend", []string{"r"}, "send the request again", (*model).resend},
 		{"edit-resend", []string{"E"}, "edit the request and send it", (*model).editResend},
 		{"try", []string{"t"}, "call a tool by a form", (*model).tryTool},
 		{"copy", []string{"y"}, "copy: then a letter", (*model).copyMenu},
-		{"mark", []string{"m"}, "mark, or take the mark away", (*model).toggleMark},
+		{"mark", []string{"m"}, "mark, or remove the mark", (*model).toggleMark},
 		{"like", []string{"f"}, "only such exchanges: adds to the filter", func(m *model) tea.Cmd {
 			return m.likeMenu(noSign)
 		}},
@@ -41,8 +41,8 @@ func changingActions() []action {
 		{"only", []string{"o"}, "only this exchange, or all again", (*model).toggleOnly},
 		{"export", []string{"x"}, "write what is shown to a file", (*model).exportMenu},
 		{"compare", []string{"D"}, "compare two conversations", (*model).compareMenu},
-		{"pause", []string{"p"}, "stop the screen; recording goes on", (*model).togglePause},
-		{"clear", []string{"c"}, "hide what came until now", (*model).clearView},
+		{"pause", []string{"p"}, "stop the screen; recording continues", (*model).togglePause},
+		{"clear", []string{"c"}, "hide all exchanges until now", (*model).clearView},
 		{"everything", []string{"C"}, "no filter, all conversations again", (*model).showEverything},
 		{"help", []string{"?", "f1"}, "all keys", (*model).helpMenu},
 		{"command", []string{":"}, "run an action by its name", (*model).commandLine},
@@ -83,7 +83,7 @@ func (m *model) toggleMark() tea.Cmd {
 	text := "mark taken away"
 	if isMarked {
 		m.act.marked = key
-		text = "marked; m takes it away, n writes a note"
+		text = "marked; m removes the mark, n writes a note"
 	}
 	return m.runAction(text, func(_ context.Context, a view.Actor) error { return a.Mark(key, isMarked, note) })
 }
@@ -216,7 +216,7 @@ func (m *model) toggleOnly() tea.Cmd {
 func (m *model) togglePause() tea.Cmd {
 	m.statusLine.isPaused = !m.statusLine.isPaused
 	if m.statusLine.isPaused {
-		return m.showMessage("paused: recording goes on; p continues")
+		return m.showMessage("paused: recording continues; p resumes")
 	}
 	m.statusLine.hasChanged = false
 	return m.reload()

@@ -284,7 +284,7 @@ func (m *model) footerHints() []string {
 	case m.focus == paneForm:
 		return []string{"Tab next", "Space choose", "Ctrl-S accept", "Esc back to the list, answers are kept"}
 	case m.focus == paneHeld:
-		return []string{"Enter let go", "e edit", "d drop", "v reveal", "a answer", "Esc back"}
+		return []string{"Enter release", "e edit", "d drop", "v reveal", "a answer", "Esc back"}
 	case m.focus == paneConversations:
 		return []string{"Enter show", "Tab rows", "/ filter", "D compare", "? keys", "q quit"}
 	case m.focus == paneDetail:

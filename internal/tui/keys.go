@@ -103,7 +103,7 @@ func actions() []action {
 			func(m *model) tea.Cmd { return m.moveSelection(-max(m.h/2, 1)) },
 		},
 		{"first", []string{"g", "home"}, "first line", selectLine(-farStep)},
-		{"newest", []string{"G", "end"}, "newest, and follow what comes", selectLine(farStep)},
+		{"newest", []string{"G", "end"}, "newest, and follow new ones", selectLine(farStep)},
 		{"open", []string{"enter"}, "show what is selected", (*model).openSelected},
 		{"back", []string{"esc"}, "go back out", (*model).goBack},
 		{"pane", []string{"tab"}, "next pane", func(m *model) tea.Cmd { return m.nextPane(1) }},

@@ -84,7 +84,7 @@ func TestHeldMessageKeysNeedSelection(t *testing.T) {
 	play(t, 80, 24, nil, a, func(p *player) {
 		p.shows("holding 2 messages", "10:00 left")
 		p.m.status.Wanted = "name:delete_repo"
-		p.shows("holding 2 messages   Tab select · Enter let go · e edit · d drop · I stop")
+		p.shows("holding 2 messages   Tab select · Enter release · e edit · d drop · I stop")
 		p.keys("i")
 		p.shows("hold messages that match", "name:delete_repo")
 		p.keys("esc")
@@ -204,7 +204,7 @@ func TestWithdrawnQuestionIgnoresKeys(t *testing.T) {
 // Keys that have nothing to act on say what they need.
 func TestKeysWithoutSelectionSayWhatTheyNeed(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
-		for key, want := range map[string]string{"e": "no message is held", "v": "no message is held", "N": "search in a detail first: /", "a": "no server asks anything now"} {
+		for key, want := range map[string]string{"e": "no message is held", "v": "no message is held", "N": "search in a detail first: /", "a": "no server requests input now"} {
 			p.keys("g", key)
 			p.shows(want)
 		}

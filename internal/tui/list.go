@@ -206,7 +206,7 @@ func (m *model) drawEmpty(w int) []drawn {
 		hint = "streams appear with Streamable HTTP, and with subscriptions"
 	case m.view == viewSecrets:
 		head = "no secrets were hidden"
-		hint = "tokens and passwords that cross are listed here by their hash"
+		hint = "tokens and passwords in the traffic are listed here by their hash"
 	default:
 		head = "nothing recorded yet"
 		hint = "Start a client through mcpc tap or mcpc proxy, or send a request:\n\n" +

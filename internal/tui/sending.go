@@ -42,7 +42,7 @@ func (m *model) intercept() tea.Cmd {
 			// A user who typed i by mistake, for example in a filter, must not hold messages.
 			m.dialog = m.confirm(confirmation{
 				title:    "hold messages?",
-				text:     messages + " of all running taps and proxies waits then until it is let go here, at most " + limit,
+				text:     messages + " of all running taps and proxies then waits until it is released here, at most " + limit,
 				no:       "hold nothing",
 				afterNo:  "nothing is held",
 				yes:      "hold them",
@@ -83,7 +83,7 @@ func (m *model) showNoHeld() tea.Cmd {
 
 func (m *model) release(id string) tea.Cmd {
 	release := func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, "") }
-	return m.runAction("let go, unchanged", release)
+	return m.runAction("released, unchanged", release)
 }
 
 // dropHeld drops the message selected in the bar. Without focus on the bar it drops nothing: the
@@ -122,7 +122,7 @@ func (m *model) editHeld() tea.Cmd {
 				return m.release(id)
 			}
 			release := func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) }
-			return m.runAction("let go, edited", release)
+			return m.runAction("released, edited", release)
 		},
 	)
 }

@@ -85,7 +85,7 @@ func (m *model) answerNext() tea.Cmd {
 	}
 	q := a.firstQuestion()
 	if q == nil {
-		return m.showMessage("no server asks anything now")
+		return m.showMessage("no server requests input now")
 	}
 	selectedKey := ""
 	if it := m.list().selected(); it != nil {
@@ -211,7 +211,7 @@ func (m *model) drawAlarms() []cells.Line {
 	if m.status.Intercept || len(a.held) > 0 {
 		// The user's filter comes last because it may be long.
 		text := " ‖ holding " + countNoun(len(a.held), "message", "messages") +
-			"   Tab select · Enter let go · e edit · d drop · I stop"
+			"   Tab select · Enter release · e edit · d drop · I stop"
 		if m.status.Wanted != "" {
 			text += "   only " + m.status.Wanted
 		}

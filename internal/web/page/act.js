@@ -46,7 +46,7 @@ const actions = [
   { key: 'Enter', name: 'Open the detail', when: hasRow, run: () => { set({ detail: true }); focusWhenDrawn('panel'); } },
   { key: 'Escape', name: 'Close, go back', run: () => set(S.detail ? { detail: false } : S.only ? { only: '' } : { toast: '' }) },
   { key: 'p', name: () => S.paused ? 'Go on' : 'Pause the view', run: () => set({ paused: !S.paused, seq: S.status.seq }) },
-  { key: 'c', name: 'Hide what came until now', when: () => !data.inline, run: () => set({ filter: `${S.filter.replace(/(^| )since:\S*/g, '')} since:${formatTime(Date.now())}`.trim() }) },
+  { key: 'c', name: 'Hide all exchanges until now', when: () => !data.inline, run: () => set({ filter: `${S.filter.replace(/(^| )since:\S*/g, '')} since:${formatTime(Date.now())}`.trim() }) },
   { key: 'C', name: 'Show everything', run: () => set({ filter: '', only: '', talk: '', first: false }) },
   { key: 'S', name: 'Slowest first', run: () => set({ view: 'table', sort: S.sort === '-took' ? 'took' : '-took', follow: false }) },
   { key: 'o', name: () => S.only ? 'All exchanges' : 'Only this exchange', when: () => hasRow() || S.only, run: () => set({ only: S.only ? '' : S.row }), bar: true },
@@ -60,7 +60,7 @@ const actions = [
   { key: 'n', name: 'Note…', when: hasRow, need: powerReason('mark'), run: () => withRow(row => openDialog('note', { row })), bar: true },
   { key: 'a', name: 'Answer the server', when: hasAny('questions'), run: () => focusWhenDrawn('questions') },
   { key: 'i', name: 'Hold messages…', need: powerReason('intercept'), run: () => openDialog('intercept') },
-  { key: 'I', name: 'Hold nothing, let all go', need: powerReason('intercept'), run: () => intercept(false, '') },
+  { key: 'I', name: 'Release all messages', need: powerReason('intercept'), run: () => intercept(false, '') },
   { key: 'e', name: 'Edit the held message', when: hasAny('held'), run: () => focusWhenDrawn('held-text') },
   { key: 'd', name: 'Drop the held message', when: hasAny('held'), need: powerReason('intercept'), run: () => post('drop', { id: S.held[0].id }).catch(showError) },
   { key: 'x', name: 'Export…', need: powerReason('export'), run: () => openDialog('export') },
@@ -155,7 +155,7 @@ export function Actions() {
   return html`<div class="buttons" role="toolbar" aria-label="This exchange">${list.map(a => html`<${Button} k=${a.key} />`)}${no.map(t => html`<span class="dim">Disabled: ${t}</span>`)}</div>`;
 }
 
-const setMark = (r, on, note) => post('mark', { key: r.key, mark: on, note }).then(() => showToast(on ? 'Marked.' : 'Not marked any more.', { picked: { ...r, mark: on, note }, marks: (S.marks || 0) + 1, marked: on ? r.key : S.marked }), showError);
+const setMark = (r, on, note) => post('mark', { key: r.key, mark: on, note }).then(() => showToast(on ? 'Marked.' : 'No longer marked.', { picked: { ...r, mark: on, note }, marks: (S.marks || 0) + 1, marked: on ? r.key : S.marked }), showError);
 const intercept = (on, filter) => post('intercept', { on, filter }).then(() => showToast(on ? 'Messages are held.' : 'Nothing is held.', { dialog: null }), showError);
 
 // afterSending returns a function that shows the outcome of a request. If the request needs the user's consent, it asks

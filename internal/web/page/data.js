@@ -3,7 +3,7 @@
 import { tryParseJSON, joinPointer as at } from './lib.js';
 
 const storageKey = 'mcpc-page', connectionLost = 'The connection to mcpc is lost. Trying again.',
-  notAdmitted = 'This page was not let in: an address of mcpc lets one page in. Enter at the terminal of mcpc prints a new one to open here.';
+  notAdmitted = 'This page is not authorized: each address works for one page. Enter at the terminal of mcpc prints a new one to open here.';
 
 export async function remote(session = sessionStorage) {
   const shown = new URLSearchParams(location.hash.slice(1)), token = shown.get('t');

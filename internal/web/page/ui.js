@@ -295,7 +295,7 @@ export function Dialog({ title, children, wide, onClose = closeDialog }) {
 
 // Bar draws the phases of a row. A row that took full seconds fills the whole bar.
 const patternOfPhase = { connect: 'line', tls: 'line', wait: 'wait', first: 'first', events: 'events', person: 'person', held: 'held', read: 'line' };
-export const phaseWords = { connect: 'connect', tls: 'TLS', wait: 'sent → first byte', first: 'first byte → first event', events: 'events', person: 'waits for the person', held: 'held', read: 'read' };
+export const phaseWords = { connect: 'connect', tls: 'TLS', wait: 'sent → first byte', first: 'first byte → first event', events: 'events', person: 'waits for the user', held: 'held', read: 'read' };
 export function Bar({ row, full, seconds = row.seconds }) {
   const phases = (row.phases || []).filter(p => p.seconds > 0), sum = phases.reduce((n, p) => n + p.seconds, 0), scale = 100 / (full || 1);
   let x = 0;

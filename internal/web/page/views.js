@@ -141,7 +141,7 @@ export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label
     { head: 'schema', cls: 's', cell: t => t.schema && checkMark(t.schema, 'usable') }, { head: 'called', cls: 'num', cell: t => t.called || '–' },
     { head: 'failed', cls: 'num', cell: t => t.failed || '' }, { head: 'p50', cls: 'num', cell: t => t.called ? formatSeconds(t.p50) : '' }, { head: 'p95', cls: 'num', cell: t => t.called ? formatSeconds(t.p95) : '' },
     { head: 'bytes', cls: 'num', cell: t => formatBytes(t.bytes) }, { head: 'why a client may not see or call it', cls: 'notes', cell: t => (text => html`<span title=${text}>${text}</span>`)(t.reason || t.changed || t.lastError || '') }]}
-  more=${t => html`<h2>${t.name}</h2><p>${t.reason || 'Nothing speaks against this tool.'}</p><div class="buttons"><button onClick=${() => tryTool(t)}>Try it (t)</button>
+  more=${t => html`<h2>${t.name}</h2><p>${t.reason || 'No problem was found with this tool.'}</p><div class="buttons"><button onClick=${() => tryTool(t)}>Try it (t)</button>
     <button onClick=${() => addToFilter('name:' + quoteValue(t.name))}>Its calls</button>${t.lastRow && html`<button onClick=${() => set({ row: t.lastRow, detail: true })}>Last call</button>`}</div>
     ${t.description && html`<p class="text">${t.description}</p>`}${t.changed && html`<p>Changed: ${t.changed}</p>`}${t.lastError && html`<p class="wrong">Last error: ${t.lastError}</p>`}
     ${t.inputSchema && html`<h3>Input schema</h3><${Tree} value=${t.inputSchema} />`}`} />`;
@@ -150,7 +150,7 @@ export const Streams = ({ data }) => html`<${Docs} data=${data} name="streams" l
   cols=${[
     { head: 'opened', cls: 'time', cell: s => formatTime(s.opened) }, { head: stateHead, cls: 'sign', cell: s => stateSign({ failed: s.problem, state: s.open ? 'open' : 'done' }) }, { head: 'client', cls: 'p', cell: s => s.client }, { head: 'server', cls: 'p', cell: s => s.server },
     { head: 'what', cls: 'm', cell: s => s.what }, { head: 'events', cls: 'num', cell: s => s.events }, { head: 'last id', cls: 's', cell: s => s.lastId || '' }, { head: 'quiet', cls: 'num', cell: s => formatSeconds(s.quiet) },
-    { head: 'what became of it', cls: 'notes', cell: s => s.text }]}
+    { head: 'what happened to it', cls: 'notes', cell: s => s.text }]}
   more=${s => html`<h2>${s.what}</h2><p>${s.text}</p><button onClick=${() => set({ row: s.row, detail: true, tab: 'events' })}>Its events</button>`} />`;
 
 export const Secrets = ({ data }) => html`<${Docs} data=${data} name="secrets" label="Secrets" empty="No secret was hidden." keyOf=${s => s.hash} rowClass=${s => s.servers.length > 1 ? 'cancelled' : 'ok'}
@@ -321,7 +321,7 @@ function FrameOf({ f, data, row, pretty }) {
 }
 
 function Diff({ d, r, data }) {
-  const choice = [d.before && ['the call before', d.before], r.again && ['the recorded original', r.again], S.marked && S.marked !== r.key && ['the marked row', S.marked]].filter(Boolean);
+  const choice = [d.before && ['the previous call', d.before], r.again && ['the recorded original', r.again], S.marked && S.marked !== r.key && ['the marked row', S.marked]].filter(Boolean);
   const [other, setOther] = useState(choice.length ? choice[0][1] : '');
   const found = useDocs(data, other ? 'diff' : 'status', other ? { a: other, b: r.key } : {}, true);
   return html`<p class="pick">Against ${choice.map(([name, key]) => html`<button aria-pressed=${key === other} onClick=${() => setOther(key)}>${name} <span class="dim">${key}</span></button>`)}
