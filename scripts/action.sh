@@ -64,7 +64,10 @@ if ! "$mcpc" version >/dev/null 2>&1; then
 fi
 mkdir -p "$reports" || exit 2
 [[ -z ${TOKEN:-} ]] || export MCPC_TOKEN=$TOKEN
-output reports "$reports"
+# The outputs are for steps that run in the workspace's root, not in the working directory.
+output_dir=$reports
+[[ ${DIRECTORY:-.} == . || $reports == /* || $reports == [A-Za-z]:* ]] || output_dir=$DIRECTORY/$reports
+output reports "$output_dir"
 
 # A command is a stdio server, which each part starts for itself.
 if [[ $SERVER == *://* ]]; then
@@ -100,7 +103,7 @@ if [[ ${CHECK:-true} == true ]]; then
 fi
 # There is no SARIF file if the server could not be checked: an empty one would close all alerts.
 if [[ -s $reports/check.sarif ]]; then
-	output sarif "$reports/check.sarif"
+	output sarif "$output_dir/check.sarif"
 	if [[ ${UPLOAD:-true} != true ]]; then
 		:
 	elif [[ ${FROM_FORK:-} == true ]]; then
