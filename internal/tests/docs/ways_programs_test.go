@@ -124,6 +124,8 @@ func TestActionReportsEachEnding(t *testing.T) {
 		code  int
 		// says are parts of the output, reports the files with contents.
 		says, reports []string
+		// outputs is a part of the outputs of the step.
+		outputs string
 	}{
 		"a good server": {
 			with:    map[string]string{"server": "http://127.0.0.1:port/mcp", "start": "cd / && mcpc demo --listen 127.0.0.1:port"},
@@ -134,6 +136,12 @@ func TestActionReportsEachEnding(t *testing.T) {
 			with:    map[string]string{"server": "mcpc demo --stdio"},
 			says:    []string{"2 steps: 2 passed"},
 			reports: []string{"report.xml", "check.xml", "check.sarif", "diff.md"},
+			outputs: "reports=mcpc-reports\nsarif=mcpc-reports/check.sarif\n",
+		},
+		"a server in a folder of the workspace": {
+			with:    map[string]string{"server": "mcpc demo --stdio", "working-directory": "packages/server"},
+			reports: []string{"check.sarif"},
+			outputs: "reports=packages/server/mcpc-reports\nsarif=packages/server/mcpc-reports/check.sarif\n",
 		},
 		"a saved call that fails": {
 			with:    map[string]string{"server": "mcpc demo --stdio"},
@@ -218,6 +226,9 @@ func TestActionReportsEachEnding(t *testing.T) {
 			if strings.Contains(string(given), "upload=true") != hasSARIF {
 				t.Errorf("the outputs are\n%s", given)
 			}
+			if !strings.Contains(string(given), c.outputs) {
+				t.Errorf("the outputs lack %q:\n%s", c.outputs, given)
+			}
 			if t.Failed() {
 				t.Log(out)
 			}
@@ -298,35 +309,85 @@ func TestGitLabFileRuns(t *testing.T) {
 	}
 }
 
+// A hook is what the test needs of a hook of .pre-commit-hooks.yaml or of its use.
+type hook struct {
+	ID, Entry, Files string
+	Args             []string
+	PassFilenames    *bool `json:"pass_filenames"`
+}
+
+// line returns the command that pre-commit runs for the files: it appends their names to args.
+func (h *hook) line(args, files string) string {
+	line := h.Entry + " " + args
+	if h.PassFilenames == nil || *h.PassFilenames {
+		line += " " + files
+	}
+	return line
+}
+
 func TestPreCommitHooksRun(t *testing.T) {
 	t.Parallel()
-	var hooks []struct {
-		ID, Entry, Language, Files string
-		Pass                       *bool `json:"pass_filenames"`
-	}
+	var hooks []hook
 	decodeYAML(t, ".pre-commit-hooks.yaml", &hooks)
 	dir := ciDir(t, "1")
-	saved := "server: demo\nsteps:\n  - call: get-sum\n    args: {a: 1, b: 2}\n    expect: {text: '3'}\n"
-	if err := os.WriteFile(filepath.Join(dir, "smoke.mcpc.yaml"), []byte(saved), 0o600); err != nil {
-		t.Fatal(err)
+	const saved = "server: demo\nsteps:\n  - call: get-sum\n    args: {a: 1, b: 2}\n    expect: {text: '%'}\n"
+	for name, sum := range map[string]string{"smoke.mcpc.yaml": "3", "failing.mcpc.yaml": "4"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(saved, "%", sum)), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if len(hooks) != 3 {
 		t.Fatalf("%d hooks", len(hooks))
 	}
-	for _, hook := range hooks {
-		args, dead := " -- mcpc demo --stdio", " -- false"
-		if hook.Pass == nil {
-			if !regexp.MustCompile(hook.Files).MatchString("smoke.mcpc.yaml") {
-				t.Errorf("%s: smoke.mcpc.yaml is not one of its files", hook.ID)
+	// The changed server also breaks the specification: a skill's text is not of the listed size.
+	const changed = `-- sh -c "mcpc demo --stdio | sed -u s/get-sum/get-total/g"`
+	for _, h := range hooks {
+		good, failing, dead := h.line("-- mcpc demo --stdio", ""), h.line(changed, ""), h.line("-- false", "")
+		if h.PassFilenames == nil {
+			if !regexp.MustCompile(h.Files).MatchString("smoke.mcpc.yaml") {
+				t.Errorf("%s: smoke.mcpc.yaml is not one of its files", h.ID)
 			}
-			args = " smoke.mcpc.yaml"
-			dead = args + dead
+			good = h.line("", "smoke.mcpc.yaml")
+			failing = h.line("", "smoke.mcpc.yaml failing.mcpc.yaml")
+			dead = h.line("-s http://127.0.0.1:1/mcp", "smoke.mcpc.yaml")
 		}
-		if code, out := runInDir(t, dir, nil, hook.Entry+args); code != 0 {
-			t.Errorf("%s: exit code %d\n%s", hook.ID, code, out)
+		for line, want := range map[string]int{good: 0, failing: 1, dead: 7} {
+			if code, out := runInDir(t, dir, nil, line); code != want {
+				t.Errorf("%s: exit code %d, want %d\n%s", line, code, want, out)
+			}
 		}
-		if code, out := runInDir(t, dir, nil, hook.Entry+dead); code != 7 {
-			t.Errorf("%s of a dead server: exit code %d\n%s", hook.ID, code, out)
+	}
+}
+
+// The configuration in the comment of .pre-commit-hooks.yaml works for a good server.
+func TestPreCommitHooksExampleRuns(t *testing.T) {
+	t.Parallel()
+	var hooks []hook
+	decodeYAML(t, ".pre-commit-hooks.yaml", &hooks)
+	text := program.Read(t, module.Path(t, ".pre-commit-hooks.yaml"))
+	example := regexp.MustCompile(`(?m)^#   .*\n`).FindAllString(text, -1)
+	doc, err := yaml.Parse([]byte(strings.ReplaceAll(strings.Join(example, ""), "#   ", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Repos []struct{ Hooks []json.RawMessage }
+	}
+	if err := json.Unmarshal(doc.JSON, &config); err != nil {
+		t.Fatal(err)
+	}
+	if len(config.Repos) != 1 || len(config.Repos[0].Hooks) != len(hooks) {
+		t.Fatalf("the example does not use each hook once:\n%s", doc.JSON)
+	}
+	dir := ciDir(t, "1")
+	for i, h := range hooks {
+		id := h.ID
+		if err := json.Unmarshal(config.Repos[0].Hooks[i], &h); err != nil {
+			t.Fatal(err)
+		}
+		args := strings.ReplaceAll(strings.Join(h.Args, " "), "node dist/server.js", "mcpc demo --stdio")
+		if code, out := runInDir(t, dir, nil, h.line(args, "smoke.mcpc.yaml")); code != 0 || h.ID != id {
+			t.Errorf("%s, %s: exit code %d\n%s", id, h.line(args, "smoke.mcpc.yaml"), code, out)
 		}
 	}
 }
