@@ -72,9 +72,9 @@ harmless. A server may accept more than before, but may not send more. The same
 input always produces the same report.
 
 The exit code is 1 if there are breaking changes that --accept does not accept;
---fail-on risky fails for risky changes, too, and --fail-on any for all. If a server cannot be reached, the exit code names the
-reason (mcpc help exit-codes). mcpc compares only the parts that both sides
-have.
+--fail-on risky fails for risky changes too, and --fail-on any for all. If a
+server cannot be reached, the exit code names the reason (mcpc help exit-codes).
+mcpc compares only the parts that both sides have.
 
 --lock writes what a server declares to mcpc.lock.json (or -o FILE), for git. It
 replaces an existing lock file only if that file is of the same server.`,

@@ -44,7 +44,7 @@ func RequestOf(f *cmdutil.Factory, word string) (Request, wire.Outcome) {
 	return RequestIn(f, c, row, word)
 }
 
-// RequestIn returns the request of a row. word names it in hints. It fails for a row that is no
+// RequestIn returns the request of a row. word names it in hints. It fails for a row that is not a
 // JSON-RPC request of a client.
 func RequestIn(f *cmdutil.Factory, c *rows.Capture, row *rows.Row, word string) (Request, wire.Outcome) {
 	exchange, err := row.Exchange()

@@ -49,8 +49,8 @@ to.
 --allow and --deny compare patterns (* and ?) with NAME/TOOL. Tools that changed
 since a call approved them are left out. A server that cannot be reached does
 not stop the others: mcpc tries again, and notifies the client when the server
-is available. mcpc does not prompt, so approve the servers (mcpc servers trust) and log
-in (mcpc login) before.
+is available. mcpc does not prompt, so first approve the servers (mcpc servers
+trust) and log in (mcpc login).
 
 Over stdio the command ends with exit code 0 when the client closes the input.`,
 		Example: `  mcpc serve demo
