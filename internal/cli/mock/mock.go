@@ -75,7 +75,7 @@ the language.`,
   mcpc describe -vv -- mcpc mock --script fault.txt --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.stdio && cmd.Flags().Changed("listen") {
-				return usage.New("--stdio and --listen exclude each other", "")
+				return usage.New("--stdio and --listen cannot be combined", "")
 			}
 			if cmd.Flags().Changed("record") && !f.NoRecord && f.RecordTo != host.OffWord && o.play.passTo() == "" {
 				return usage.New("mock does not record what its clients send",

@@ -112,7 +112,7 @@ func (o *options) validate(f *cmdutil.Factory, args []string) error {
 		return usage.New("mcpc serve was started by another mcpc serve", "add the servers of this one to the other one")
 	}
 	if o.all && len(args) > 0 {
-		return usage.New("--all and the names of servers exclude each other", "")
+		return usage.New("--all cannot be combined with names of servers", "")
 	}
 	if !o.all && len(args) == 0 {
 		return usage.New(
