@@ -167,7 +167,7 @@ func TestUsage(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"serve needs a server": {}, `no server is named "nowhere"`: {"nowhere"}, "two servers are named": {"demo", "demo"},
-		"exclude each other": {"--all", "demo"}, "--client-token-file needs --http": {"demo", "--client-token-file", token},
+		"--all cannot be combined": {"--all", "demo"}, "--client-token-file needs --http": {"demo", "--client-token-file", token},
 		"not a token": {"demo", "--http", "0", "--client-token-file", token}, "sent to every server": {"demo", "-H", "A: b"}, "takes servers as arguments": {"-s", "demo"},
 		` serve demo\n`:          {"-s", "demo", "--no-prefix"},
 		"is served as a session": {"node x.mjs"}, "command is served as a session": {"a=python x.py"}, "served as a session": {"-s", "node x.mjs"},

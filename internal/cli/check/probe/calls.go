@@ -24,7 +24,7 @@ func callProbes() []probe {
 		},
 		{rules: []string{"L126"}, exempt: exemptUnlessCalled(func(c calledTool) bool {
 			return c.mistypedArguments() != nil
-		}, "has an argument of another type than string"), run: probeWrongType},
+		}, "has an argument of a type other than string"), run: probeWrongType},
 		{rules: []string{"L067", "L068", "L069", "L070"}, exempt: exemptUnlessCalled(func(c calledTool) bool {
 			return len(mcp.HeaderFields(c.schema, c.Args)) > 0
 		}, "has an x-mcp-header"), run: probeParamHeaders},
