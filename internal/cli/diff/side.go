@@ -111,7 +111,8 @@ func (l *loader) classify(text string) source {
 	case isFile:
 		src.kind = fileSource
 	case err == nil:
-		src.err = usage.New(text+" is a directory", "name a file in it, such as "+wire.Hint(filepath.Join(text, lockfile.Name)))
+		src.err = usage.New(text+" is a directory",
+			"name a file in it, such as "+wire.Hint(filepath.Join(text, lockfile.Name)))
 	// A word that looks like a file does not name a server.
 	case path != text || strings.HasSuffix(text, ".json") || capture.NamesRecording(text):
 		src.err = usage.New(
