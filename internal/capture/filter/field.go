@@ -136,11 +136,11 @@ var fields = []field{
 var unsampledFields = []string{"id", "dur", "ttfb", "size", "time", "since", "has"}
 
 // otherNames are alternative names of fields.
-var otherNames = map[string]string{"outcome": "channel", "took": "dur", "duration": "dur"}
+var otherNames = map[string]string{"outcome": "channel", "took": "dur", "duration": "dur", "tool": "name"}
 
 // foreignNames are names that other programs use, with the field of mcpc. Errors suggest the field.
 var foreignNames = map[string]string{
-	"ms": "dur", "latency": "dur", "elapsed": "dur", "tool": "name", "uri": "name", "url": "target", "host": "target",
+	"ms": "dur", "latency": "dur", "elapsed": "dur", "uri": "name", "url": "target", "host": "target",
 	"status": "http", "code": "http", "version": "protocol", "bytes": "size", "text": "body",
 }
 
@@ -161,6 +161,9 @@ func isField(name string) bool { return slices.Contains(Fields(), name) || forei
 func suggestTerm(name, value string) string {
 	if name == "ms" && strings.Trim(value, "<>=!0123456789.") == "" {
 		value += "ms"
+	}
+	if name == "status" && slices.Contains([]string{"failed", "error", "failure"}, strings.ToLower(value)) {
+		return "is:error"
 	}
 	return cmp.Or(otherNames[name], foreignNames[name], name) + ":" + value
 }

@@ -62,6 +62,7 @@ login.`,
 			return explainAuth(cmd.Context(), f)
 		},
 	}, NewLogout(f), newImport(f), newExport(f))
+	cmdutil.AddListName(cmd, "status")
 	return cmd
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -76,6 +77,8 @@ type Surveyed struct {
 	lists []connect.Sorted
 	// revision is the negotiated revision; "" if no connection was opened.
 	revision string
+	// took is the time for opening the connection and the lists.
+	took     time.Duration
 	Out      wire.Outcome
 	messages string // the text for standard error
 }
@@ -203,6 +206,7 @@ func surveyAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*
 // cannot prompt the user and has no token that was meant for one server.
 func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveyed) {
 	var messages bytes.Buffer
+	began := time.Now()
 	b := f.WithoutPrompts(&messages, s.ID)
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
@@ -215,6 +219,7 @@ func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surv
 		b.Record.Many = s.Out.OK() // after a failure the recording names the list that failed
 		b.Env.EndRecording(s.Out, s.Out.ExitCode())
 		s.messages = messages.String()
+		s.took = time.Since(began)
 	}()
 	if ctx.Err() != nil {
 		s.Out = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}

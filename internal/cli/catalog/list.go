@@ -124,6 +124,10 @@ func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 	if len(words) == 0 {
 		return connect.Kinds[:1], nil
 	}
+	if kind, isKind := connect.KindNamed(words[0]); isKind && len(words) == 2 {
+		return nil, usage.New("list takes a kind only",
+			"did you mean "+wire.RunOnServer("describe "+kind.One+" "+shellwords.Quote(words[1]))+"?")
+	}
 	if len(words) > 1 {
 		return nil, usage.New(fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
 			meant.ServerCommandHint(f, "list", words))

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/sliceutil"
+	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
@@ -73,6 +74,23 @@ var CommandsHint = wire.Run("help all") + " lists the commands"
 func CommandHint(cmd *cobra.Command, suffix string) wire.Hint {
 	path := strings.TrimPrefix(cmd.CommandPath(), "mcpc")
 	return wire.Run(strings.TrimPrefix(path+suffix, " "))
+}
+
+// AddListName adds the hidden subcommand list to a command that lists without a subcommand: other commands
+// have a list, and so do other programs.
+func AddListName(parent *cobra.Command, otherNames ...string) {
+	parent.AddCommand(&cobra.Command{
+		Use:     "list",
+		Aliases: append(otherNames, "ls"),
+		Short:   parent.Short,
+		Hidden:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage.New(cmd.CommandPath()+" takes no argument", CommandHint(parent, " --help")+" shows the commands")
+			}
+			return parent.RunE(parent, nil)
+		},
+	})
 }
 
 // CommandNames returns the names of the subcommands that are not hidden.

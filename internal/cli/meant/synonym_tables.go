@@ -26,9 +26,9 @@ var CommandSynonyms = []CommandSynonym{
 	},
 	{
 		"status, health, healthcheck, health-check, alive",
-		"did you mean `ping {@}`? `list --all` asks all known servers, `sessions` lists the sessions",
+		"did you mean `ping {@}`? `servers --check` asks all known servers, `sessions` lists the sessions",
 	},
-	{"ping-all", "did you mean `list --all`?"},
+	{"ping-all, check-all, servers-check", "did you mean `servers --check`?"},
 	{
 		"ls, ll, dir, tools, tool, list-tools, tools-list, get-tools, tools ls, tools list, tool list, tool ls, get tools",
 		"did you mean `list {}`?",
@@ -69,7 +69,7 @@ var CommandSynonyms = []CommandSynonym{
 
 	// sessions and known servers
 	{
-		"ps, session, session list, session ls, sessions list, sessions ls, sessions show, sessions status, " +
+		"ps, session, session list, session ls, sessions show, sessions status, " +
 			"context, contexts, profile, profiles, daemon, connections",
 		"did you mean `sessions`?",
 	},
@@ -87,7 +87,7 @@ var CommandSynonyms = []CommandSynonym{
 	{"start, launch, up", "did you mean `init {TARGET}`? `demo --stdio` is a server to try"},
 	{"start --, launch --, spawn --, up --", "did you mean `init --keep {}`?"},
 	{"config, configs, configuration, settings, config list, config ls, configs ls, configs scan, clients, " +
-		"list-servers, servers list, servers ls, servers show, mcp list, server list", "did you mean `servers`?"},
+		"list-servers, servers show, mcp list, server list", "did you mean `servers`?"},
 	{"config get, servers get, config show", "did you mean `servers {NAME}`?"},
 	{"approve, accept, pin", "did you mean `servers trust {NAME}`?"},
 	{"search, find, lookup, query", "did you mean `grep {WORD}`?"},
@@ -99,7 +99,7 @@ var CommandSynonyms = []CommandSynonym{
 		"did you mean `login {}`?",
 	},
 	{"signout, sign-out, log-out, revoke, auth signout, auth revoke", "did you mean `auth logout {}`?"},
-	{"whoami, token, tokens, accounts, credentials, auth status, auth list, auth ls, auth show", "did you mean `auth`?"},
+	{"whoami, token, tokens, accounts, credentials, auth show", "did you mean `auth`?"},
 	{"auth token, auth print", "did you mean `auth export -o token.json`?"},
 
 	// traffic
@@ -137,7 +137,7 @@ var CommandSynonyms = []CommandSynonym{
 	{"doctor URL, doctor NAME, doctor --, diagnose URL, diagnose NAME, diagnose --", "did you mean `check {}`?"},
 	{
 		"doctor, diagnose, diagnostics",
-		"`list --all` shows which known servers answer, and `check {TARGET}` whether one conforms to the specification",
+		"`servers --check` shows which known servers answer, `check {TARGET}` whether one conforms to the specification",
 	},
 	{"lint, validate, verify, audit, scan, conformance, test-server, debug", "did you mean `check {}`?"},
 	{"test FILE, tests FILE, suite FILE, exec FILE", "did you mean `run {FILE}`?"},
@@ -164,6 +164,7 @@ var CommandSynonyms = []CommandSynonym{
 	},
 	{"generate-cli", "did you mean `codegen --cli`?"},
 	{"install --, add --", "did you mean `list {}`?"},
+	{"tap uninstall, tap restore, tap undo, uninstall", "did you mean `tap remove {CLIENT SERVER}`?"},
 	{"install, setup", "did you mean `tap install {CLIENT SERVER}`?"},
 	{"uninstall", "did you mean `tap remove {CLIENT SERVER}`?"},
 	{"save", "did you mean `call NAME --save FILE`?"},
@@ -224,7 +225,8 @@ var FlagSynonyms = []FlagSynonym{
 		"did you mean --args?",
 	},
 	{"replay", "arg, args, set, param", "", "did you mean `replay NUMBER {NAME=VALUE} --print`?"},
-	{"servers", "check, ping, status, health, test, probe", "", "did you mean `list --all`? it asks each known server"},
+	{"servers", "ping, status, health, test, probe, all", "--check", "did you mean --check?"},
+	{"show", "file, f, input, i, from", "", "the file is a word: `show FILE#NUMBER`"},
 	{"sessions", "show-ids, show-id, id, session-id, session-ids, show-session-ids", "--ids", "did you mean --ids?"},
 	{"export", "all", "", "did you mean `export all`?"},
 	{

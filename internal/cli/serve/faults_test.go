@@ -84,7 +84,7 @@ func TestAServerThatIsDown(t *testing.T) {
 		h.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	s := serve(t, "demo", "web="+server.URL)
+	s := serve(t, "demo=demo", "web="+server.URL)
 	u := s.open("2025-11-25", "", `{}`)
 	if tools := u.tools(); len(tools) == 0 || strings.Contains(strings.Join(tools, " "), "web__") {
 		t.Errorf("%q", tools)
@@ -124,7 +124,7 @@ func TestAServerThatIsDown(t *testing.T) {
 
 // A tool that is denied is neither listed nor called; a pattern without a match is reported.
 func TestAllowAndDeny(t *testing.T) {
-	s := serve(t, "demo", "two=demo", "--allow", "demo/get-*", "--allow", "two/echo", "--deny", "*/GET-env", "--deny", "two/nothing*")
+	s := serve(t, "demo=demo", "two=demo", "--allow", "demo/get-*", "--allow", "two/echo", "--deny", "*/GET-env", "--deny", "two/nothing*")
 	u := s.open("2026-07-28", "", `{}`)
 	for _, name := range u.tools() {
 		if !strings.HasPrefix(name, "demo__get-") && name != "two__echo" || name == "demo__get-env" {
@@ -149,11 +149,11 @@ func TestAllowAndDeny(t *testing.T) {
 // Without prefixes a name is the server's, and a name that two servers have is an error of the
 // list.
 func TestNamesWithoutPrefixes(t *testing.T) {
-	u := serve(t, "demo", "--no-prefix").open("2025-06-18", "", `{}`)
+	u := serve(t, "demo=demo", "--no-prefix").open("2025-06-18", "", `{}`)
 	if got := u.call("get-sum", `{"a":1,"b":2}`); !strings.Contains(got, "is 3") {
 		t.Error(got)
 	}
-	u = serve(t, "demo", "two=demo", "--no-prefix").open("2025-06-18", "", `{}`)
+	u = serve(t, "demo=demo", "two=demo", "--no-prefix").open("2025-06-18", "", `{}`)
 	if out := u.do("tools/list", `{}`); out.RPCError() == nil || !strings.Contains(out.Text, "demo and two both list the tool") {
 		t.Errorf("%s", out.Text)
 	}
@@ -179,7 +179,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%q: exit code %d", args, code)
 		}
 	}
-	s := serve(t, "demo", "--http", "192.0.2.1:0")
+	s := serve(t, "demo=demo", "--http", "192.0.2.1:0")
 	s.said.match(t, "must be loopback")
 	if code := s.ends(); code != 12 {
 		t.Errorf("exit code %d", code)
@@ -192,7 +192,7 @@ func TestClientToken(t *testing.T) {
 	if err := os.WriteFile(token, []byte("secret-token-1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url := serve(t, "demo", "--http", "127.0.0.1:0", "--client-token-file", token).said.match(t, `listening on (\S+);`)[1]
+	url := serve(t, "demo=demo", "--http", "127.0.0.1:0", "--client-token-file", token).said.match(t, `listening on (\S+);`)[1]
 	for given, want := range map[string]int{"": 401, "Bearer secret-token-2": 401, "secret-token-1": 401, "Bearer secret-token-1": 200, "bearer secret-token-1": 200} {
 		req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}`))
 		if err != nil {
@@ -213,7 +213,7 @@ func TestClientToken(t *testing.T) {
 // The gateway's own errors have the codes of the client's revision.
 func TestErrors(t *testing.T) {
 	for revision, missing := range map[string]int64{"2025-11-25": -32002, "2026-07-28": -32602} {
-		u := serve(t, "demo", "two=demo").open(revision, "", `{}`)
+		u := serve(t, "demo=demo", "two=demo").open(revision, "", `{}`)
 		level := `{"level":"loud"}`
 		if client.Stateless(revision) {
 			level = `{"_meta":{"io.modelcontextprotocol/logLevel":"loud"}}`
@@ -236,7 +236,7 @@ func TestErrors(t *testing.T) {
 // Completions go to the server of the prompt or the template.
 func TestCompletion(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
-		u := serve(t, "demo", "two=demo").open(revision, "", `{}`)
+		u := serve(t, "demo=demo", "two=demo").open(revision, "", `{}`)
 		for _, ref := range []string{`{"type":"ref/prompt","name":"two__completable-prompt"},"argument":{"name":"department","value":"E"}`, `{"type":"ref/resource","uri":"demo://resource/dynamic/text/{resourceId}"},"argument":{"name":"resourceId","value":"1"}`} {
 			if out := u.do("completion/complete", `{"ref":`+ref+`}`); !out.OK() || !strings.Contains(string(out.Result), `"values":["`) {
 				t.Errorf("%s: %s %s %s", revision, ref, out.Text, out.Result)

@@ -53,7 +53,7 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 	}
 	members := make([]gateway.Member, len(servers))
 	for i, prefix := range gateway.Prefixes(names) {
-		if prefix != names[i] && !o.noPrefix {
+		if prefix != names[i] && !o.keepsNames(args) {
 			f.Note(f.ErrStyle.Line(fmt.Sprintf("%s is served as %s", names[i], prefix)))
 		}
 		members[i] = gateway.Member{
@@ -64,6 +64,13 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 		}
 	}
 	return members, nil
+}
+
+// keepsNames reports whether tools and prompts keep the names that their server gives them: with --no-prefix,
+// and if args name a single server without NAME=.
+func (o *options) keepsNames(args []string) bool {
+	isUnnamed := len(args) == 1 && parseServer(args[0]).id == args[0]
+	return o.noPrefix || isUnnamed
 }
 
 // checkPatterns returns a usage error for a pattern of --allow or --deny that cannot match a tool

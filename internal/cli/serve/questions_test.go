@@ -53,7 +53,7 @@ func (p poster) call(tool, more string) *wire.Message {
 // A question to a client with stateless requests is in the response, is answered by the same
 // request once, and by no other.
 func TestRequestState(t *testing.T) {
-	s := serve(t, "demo", "--protocol", "2025-11-25", "--http", "0")
+	s := serve(t, "demo=demo", "--protocol", "2025-11-25", "--http", "0")
 	p := poster{t, s.said.match(t, `listening on (\S+);`)[1]}
 	asked := p.call("demo__trigger-elicitation-request", "")
 	state := jsonraw.TextOrRaw(jsonraw.First(asked.Result, "requestState"))
@@ -85,7 +85,7 @@ func TestRequestState(t *testing.T) {
 
 // The rounds of a server of the client's era go through as they are.
 func TestRoundsPassThrough(t *testing.T) {
-	s := serve(t, "demo", "--protocol", "2026-07-28", "--http", "0")
+	s := serve(t, "demo=demo", "--protocol", "2026-07-28", "--http", "0")
 	p := poster{t, s.said.match(t, `listening on (\S+);`)[1]}
 	if m := p.call("demo__trigger-elicitation-request", ""); !strings.Contains(string(m.Result), `"requestState":"the-state-of-the-demo"`) {
 		t.Errorf("%s", m.Raw)
@@ -100,7 +100,7 @@ func TestRoundsPassThrough(t *testing.T) {
 // Questions in parallel reach the clients whose calls asked them.
 func TestQuestionsInParallel(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
-		s := serve(t, "demo", "--protocol", revision, "--http", "0")
+		s := serve(t, "demo=demo", "--protocol", revision, "--http", "0")
 		p := poster{t, s.said.match(t, `listening on (\S+);`)[1]}
 		var all sync.WaitGroup
 		for i := range 8 {
@@ -127,7 +127,7 @@ func TestQuestionsInParallel(t *testing.T) {
 func TestCapabilitiesAreTheClients(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		for _, theirs := range []string{"2025-11-25", "2026-07-28"} {
-			u := serve(t, "demo", "--protocol", theirs).open(revision, "", `{}`)
+			u := serve(t, "demo=demo", "--protocol", theirs).open(revision, "", `{}`)
 			if got := u.call("demo__trigger-elicitation-request", `{}`); strings.Contains(got, "Ada") || len(u.asked) > 0 {
 				t.Errorf("%s, %s: %s", revision, theirs, got)
 			}
@@ -187,7 +187,7 @@ func TestCancel(t *testing.T) {
 
 // Sessions over HTTP do not share what a server knows of them.
 func TestHTTPSessionsDoNotShareLists(t *testing.T) {
-	s := serve(t, "demo", "--http", "0")
+	s := serve(t, "demo=demo", "--http", "0")
 	url := s.said.match(t, `listening on (\S+);`)[1]
 	one, two := s.open("2025-06-18", url, everything), s.open("2025-06-18", url, everything)
 	before := len(two.tools())
@@ -202,7 +202,7 @@ func TestHTTPSessionsDoNotShareLists(t *testing.T) {
 
 // The requestState of an inner mcpc serve passes unchanged.
 func TestRequestStateOfInnerServePasses(t *testing.T) {
-	inner := serve(t, "demo", "--protocol", "2025-11-25", "--http", "0").said.match(t, `listening on (\S+);`)[1]
+	inner := serve(t, "demo=demo", "--protocol", "2025-11-25", "--http", "0").said.match(t, `listening on (\S+);`)[1]
 	p := poster{t, serve(t, "in="+inner, "--http", "0").said.match(t, `listening on (\S+);`)[1]}
 	const tool = "in__demo__trigger-elicitation-request"
 	state := jsonraw.First(p.call(tool, "").Result, "requestState")

@@ -36,21 +36,21 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [NAME=]SERVER... | --all",
 		Short: "bridge a host to one or more servers, over stdio or HTTP",
-		Long: `Serve the tools, prompts and resources of several servers as one MCP server,
-over stdio or HTTP, in every revision on both sides. A SERVER is named as with
--s; --all takes the sessions and all configured servers that are trusted.
+		Long: `Serve the tools, prompts and resources of one server, or of several as one MCP
+server, over stdio or HTTP, in every revision on both sides. A SERVER is named as
+with -s; --all takes the sessions and all configured servers that are trusted.
 
-Tools and prompts are called NAME__TOOL: only letters, digits, _ and -, at most
-64 characters; other names are shortened, with a hash. NAME is the server's
-name, or the one in NAME=SERVER. Everything else that a server sends is
-unchanged. A request of a server is sent to the client whose request it belongs
-to.
+The tools and prompts of a single SERVER keep their names. Those of several
+servers, and of NAME=SERVER, are called NAME__TOOL: only letters, digits, _ and
+-, at most 64 characters; other names are shortened, with a hash. Everything else
+that a server sends is unchanged. A request of a server is sent to the client
+whose request it belongs to.
 
 --allow and --deny compare patterns (* and ?) with NAME/TOOL. Tools that changed
 since a call approved them are left out. A server that cannot be reached does
 not stop the others: mcpc tries again, and notifies the client when the server
-is available. mcpc does not prompt, so first approve the servers (mcpc servers
-trust) and log in (mcpc login).
+is available. mcpc does not prompt, so approve the servers (mcpc servers trust)
+and log in (mcpc login) before.
 
 Over stdio the command ends with exit code 0 when the client closes the input.`,
 		Example: `  mcpc serve demo
@@ -76,7 +76,7 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 	flags.BoolVar(&o.all, "all", false, "serve all sessions and trusted servers")
 	flags.StringArrayVar(&o.allow, "allow", nil, "serve only tools whose NAME/TOOL matches this `pattern`")
 	flags.StringArrayVar(&o.deny, "deny", nil, "do not serve tools whose NAME/TOOL matches this `pattern`")
-	flags.BoolVar(&o.noPrefix, "no-prefix", false, "leave the names of tools and prompts as they are")
+	flags.BoolVar(&o.noPrefix, "no-prefix", false, "leave the names of tools and prompts of several servers as they are")
 	flags.StringVar(
 		&o.http,
 		"http",
@@ -149,7 +149,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 	g := gateway.New(
 		gateway.Options{
 			Members: members,
-			Plain:   o.noPrefix,
+			Plain:   o.keepsNames(args),
 			Allow:   o.allow,
 			Deny:    o.deny,
 			Version: f.Version,

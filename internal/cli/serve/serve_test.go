@@ -324,7 +324,7 @@ func TestChangesInEachPairOfRevisions(t *testing.T) {
 }
 
 func TestEndOfInput(t *testing.T) {
-	s := serve(t, "demo")
+	s := serve(t, "demo=demo")
 	u := s.open("2025-06-18", "", `{}`)
 	u.tools()
 	if code := s.ends(); code != 0 {

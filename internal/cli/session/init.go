@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/cli/meant"
 	"mcpc/internal/client"
 	"mcpc/internal/client/keepalive"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
@@ -246,8 +247,11 @@ const maxInstructionLines = 4
 func writeSummary(c *connect.Conn, w io.Writer, st term.Style) error {
 	info := c.Info()
 	protocol := c.Revision() + cmdutil.SessionText(c)
-	if c.Memory().SessionID != "" {
+	switch {
+	case c.Memory().SessionID != "":
 		protocol += "; mcpc sessions --ids shows the id"
+	case client.Stateless(c.Revision()) && c.Transport() == transport.StreamableHTTP:
+		protocol += "; --protocol " + client.Revisions()[1] + " opens a session with an id"
 	}
 	rows := [][]string{
 		{"session", c.Saved.Name},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/cli/catalog"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
@@ -27,29 +28,44 @@ import (
 
 // NewServers returns the command servers.
 func NewServers(f *cmdutil.Factory) *cobra.Command {
+	checks := false
 	cmd := &cobra.Command{
 		Use:   "servers [NAME]",
-		Short: "list the servers in other programs' configurations, and approve them",
+		Short: "list, check and approve the servers of other programs",
 		Long: `List the servers in the configurations of other programs: Claude Desktop, Claude
 Code, Cursor, Visual Studio Code, Windsurf, Cline, Codex, Gemini CLI, Zed,
 Goose, MCP Inspector, and the current project. -s NAME uses one with any
 command; if a name is in several files, use PROGRAM:NAME. With a NAME the whole
 entry is shown.
 
-No server is started or contacted; mcpc list --all shows which of them answer.
-The values of variables and header fields are hidden (mcpc help targets).`,
+No server is started or contacted without --check. The values of variables and
+header fields are hidden (mcpc help targets).
+
+--check asks all of them, and the sessions, for their tools, and prints one line
+per server: ok, needs login, not trusted, down, no response or another failure,
+and a command that helps. It starts no command that is not trusted. The exit code
+is 0 only if all are ok.`,
 		Example: `  mcpc servers
   mcpc servers other
+  mcpc servers --check
   mcpc servers --jq '.servers[] | select(.kind == "stdio") | .id'`,
 		ValidArgsFunction: f.CompleteKnown,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage.New("servers takes one name at most", wire.Run("servers")+" shows all of them")
 			}
+			if checks && len(args) > 0 {
+				return usage.New("--check asks all servers, and takes no name", "did you mean "+wire.Run("ping -s "+args[0])+"?")
+			}
+			if checks {
+				return catalog.CheckServers(cmd.Context(), f)
+			}
 			return runServers(cmd.Context(), f, strings.Join(args, ""))
 		},
 	}
+	cmd.Flags().BoolVar(&checks, "check", false, "ask all known servers, and print the state of each")
 	cmd.AddCommand(NewTrust(f))
+	cmdutil.AddListName(cmd)
 	return cmd
 }
 

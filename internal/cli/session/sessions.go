@@ -50,6 +50,7 @@ without sessions have none.`,
 	}
 	cmd.Flags().BoolVar(&showsIDs, "ids", false, "show the session ids, which are credentials")
 	cmd.AddCommand(newSessionUse(f), NewClose(f), newRepair(f))
+	cmdutil.AddListName(cmd)
 	return cmd
 }
 

@@ -296,7 +296,7 @@ func (b *Bundle) Confirm(ctx context.Context, f *cmdutil.Factory, yes bool) wire
 		english.Plural(m.Values, "value"), english.Plural(m.Hidden, "place"),
 	)
 	if m.Hidden == 0 {
-		hidden = english.Plural(m.Exchanges, "exchange") + ", nothing hidden"
+		hidden = english.Plural(m.Exchanges, "exchange") + ", and no secret was found to hide"
 	}
 	renumbered := b.renumbered() // a text, or ""
 	if yes {

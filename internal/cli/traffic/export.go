@@ -174,7 +174,7 @@ func (o *exportOptions) validate(f *cmdutil.Factory, args []string) error {
 		return usage.New("--redact, --strict, --note and --yes are for bundles", "use --as bundle")
 	case len(args) == 0:
 		return usage.New("export takes a number that mcpc log shows, last, all, a file, or a filter such as since:1h",
-			wire.Run("export last --as "+o.format))
+			wire.Run("export last --as "+o.format)+", or "+wire.Run("export all --as "+o.format))
 	}
 	return nil
 }

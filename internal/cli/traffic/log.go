@@ -38,6 +38,8 @@ type logOptions struct {
 	lines          bool
 	follow         bool
 	prune          bool
+	since          string
+	failed         bool
 	stats          bool
 	faults         bool
 }
@@ -72,6 +74,7 @@ exit code is 1 if the client repeated a call that may have been executed, of a
 tool without readOnlyHint or idempotentHint, or if it waited for more than a
 minute for a response that never came.`,
 		Example: `  mcpc log
+  mcpc log --failed --since 1h
   mcpc log channel:tool_error 'dur:>500ms'
   mcpc log --stats method:tools/call since:1d
   mcpc log --jsonl --jq .method
@@ -85,6 +88,12 @@ minute for a response that never came.`,
 				return runFaults(cmd.Context(), f, o.file, args)
 			}
 			words := o.leadingFile(args)
+			if o.since != "" {
+				words = append(slices.Clone(words), "since:"+o.since)
+			}
+			if o.failed {
+				words = append(slices.Clone(words), "is:error")
+			}
 			o.words = words
 			var err error
 			o.filter, err = parseFilter(f, words, &recorded.RowFindings{Live: o.follow})
@@ -121,6 +130,8 @@ minute for a response that never came.`,
 	flags.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal, or all of run:N)")
 	flags.StringVar(&o.sort, "sort", "time", "sort `key`: time, dur (duration) or size, largest last")
 	flags.StringVar(&o.file, "file", "", "read this recording, a `file` or - for stdin, instead of mcpc's own recordings")
+	flags.StringVar(&o.since, "since", "", "only exchanges since a `time` or duration, as the filter since:1h")
+	flags.BoolVar(&o.failed, "failed", false, "only failed exchanges, as the filter is:error")
 	flags.BoolVar(&o.stats, "stats", false, "count the exchanges by request, with durations and sizes")
 	flags.BoolVar(&o.faults, "faults", false, "report what the client did after each fault of fault rules")
 	flags.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
@@ -150,14 +161,14 @@ func (o *logOptions) rejectOtherFlags(cmd *cobra.Command) error {
 		isSet  bool
 		allows []string
 	}{
-		{"stats", o.stats, []string{"file"}},
+		{"stats", o.stats, []string{"file", "since", "failed"}},
 		{"faults", o.faults, []string{"file"}},
 		{"prune", o.prune, nil},
 	} {
 		if !mode.isSet {
 			continue
 		}
-		for _, name := range []string{"count", "sort", "file", "jsonl", "follow", "stats", "faults", "prune"} {
+		for _, name := range []string{"count", "sort", "file", "jsonl", "follow", "since", "failed", "stats", "faults", "prune"} {
 			if cmd.Flags().Changed(name) && name != mode.name && !slices.Contains(mode.allows, name) {
 				return usage.New("--"+mode.name+" and --"+name+" cannot be combined", "use only one of them")
 			}

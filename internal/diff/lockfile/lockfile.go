@@ -64,7 +64,7 @@ func newError(reason Reason, pointer, hint, format string, args ...any) *Error {
 	return &Error{reason, pointer, fmt.Sprintf(format, args...), hint}
 }
 
-const rewriteHint = "write the file again with mcpc diff --lock"
+const rewriteHint = "delete the file, and write it again with mcpc diff --lock"
 
 // lists are the members that hold definitions. key is the member that identifies a definition.
 var lists = []struct {
