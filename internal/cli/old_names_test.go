@@ -45,6 +45,11 @@ func TestOldNamesOfCommands(t *testing.T) {
 		{"state repair --json", "sessions repair --json", 0},
 		{"version --json", "--version --json", 0},
 		{"fault report FILE", "log --faults FILE", 0},
+		{"auth list --json", "auth --json", 0},
+		{"auth status", "auth", 0},
+		{"sessions list --json", "sessions --json", 0},
+		{"servers ls --json", "servers --json", 0},
+		{"log --failed --since 1h FILE", "log FILE is:error since:1h", 0},
 		{"import no-such.har", "export no-such.har --as jsonl", 2},
 	} {
 		words := func(line string) []string { return strings.Fields(strings.ReplaceAll(line, "FILE", capture)) }

@@ -200,7 +200,7 @@ func TestFilterErrorsKnowOtherNamesOfFields(t *testing.T) {
 	for text, meant := range map[string]string{
 		"took>1s": "dur:>1s", "duration>=500ms": "dur:>=500ms", "ms>1000": "dur:>1000ms", "ms:>1000": "dur:>1000ms",
 		"latency:>1s": "dur:>1s", "status=404": "http:404", "status:404": "http:404", "status:retry": "has:retry",
-		"tool=get-sum": "name:get-sum", "tool:get-sum": "name:get-sum", "kind=transport": "channel:transport",
+		"status:failed": "is:error", "kind=transport": "channel:transport",
 	} {
 		_, err := Parse(text, filterNow, judge)
 		if got, ok := err.(*Error); !ok || got.Word != "" || got.Suggestion != meant {

@@ -88,7 +88,7 @@ func AddListName(parent *cobra.Command, otherNames ...string) {
 			if len(args) > 0 {
 				return usage.New(cmd.CommandPath()+" takes no argument", CommandHint(parent, " --help")+" shows the commands")
 			}
-			return parent.RunE(parent, nil)
+			return parent.RunE(cmd, args)
 		},
 	})
 }

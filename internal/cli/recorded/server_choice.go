@@ -3,6 +3,7 @@ package recorded
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
@@ -18,6 +19,8 @@ import (
 type ServerChoice struct {
 	// Verb and Word are the command and its argument, such as "resend" and "42.3", for hints.
 	Verb, Word string
+	// Changes are the words NAME=VALUE after Word, for hints.
+	Changes []string
 	// To is a server as for -s. Argv is a command after --. AllowExec allows the recorded command.
 	To        string
 	Argv      []string
@@ -66,7 +69,8 @@ func (a *ServerChoice) SelectServer(f *cmdutil.Factory, r Request) wire.Outcome 
 
 // serverHint returns the command line that sends the request to its recorded server again.
 func (a *ServerChoice) serverHint(f *cmdutil.Factory, r Request) wire.Hint {
-	command := a.Verb + " " + shellwords.Quote(a.Word)
+	words := append([]string{a.Word}, a.Changes...)
+	command := a.Verb + " " + strings.Join(connect.QuotedWords(words), " ")
 	if r.Capture.IsBundled() { // a bundle may come from anyone: do not suggest its server
 		return wire.Run(command + " --to TARGET")
 	}

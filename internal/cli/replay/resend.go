@@ -43,6 +43,7 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o options, words []strin
 		return usage.New(o.Verb+" takes the number of one exchange", wire.Run("log")+" lists them")
 	}
 	o.Word = words[0]
+	o.Changes = words[1:]
 	isOther := func(word string) bool { return !isArgument(word) }
 	if slices.ContainsFunc(words[1:], isOther) {
 		return usage.New(o.Verb+" takes the number of one exchange", recorded.OneWordHint(o.Verb, words))
@@ -61,22 +62,21 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o options, words []strin
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	changes := words[1:]
 	var given arguments.Given
-	if len(changes) > 0 {
+	if len(o.Changes) > 0 {
 		if request.Row.Method != "tools/call" {
 			return usage.New("only the arguments of a tools/call can be changed by NAME=VALUE, and "+o.Word+" is a "+
 				request.Row.Method, "--edit changes any params")
 		}
 		var err error
-		given, err = recorded.ParseArguments(f, params, changes)
+		given, err = recorded.ParseArguments(f, params, o.Changes)
 		if err != nil {
 			return err
 		}
 	}
 	f.Record.Resent = recorded.NameOf(request.Row)
 	c, out := f.Open(ctx, connect.Options{Argv: o.Argv, OneAnswer: true})
-	if out.OK() && len(changes) > 0 {
+	if out.OK() && len(o.Changes) > 0 {
 		params, out = recorded.WithArguments(ctx, c, params, given)
 	}
 	if out.OK() {

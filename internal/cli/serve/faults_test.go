@@ -146,14 +146,16 @@ func TestAllowAndDeny(t *testing.T) {
 	}
 }
 
-// Without prefixes a name is the server's, and a name that two servers have is an error of the
+// Without prefixes, as for a single server without NAME=, a name is the server's, and a name that two servers have is an error of the
 // list.
 func TestNamesWithoutPrefixes(t *testing.T) {
-	u := serve(t, "demo=demo", "--no-prefix").open("2025-06-18", "", `{}`)
-	if got := u.call("get-sum", `{"a":1,"b":2}`); !strings.Contains(got, "is 3") {
-		t.Error(got)
+	for _, args := range [][]string{{"demo"}, {"demo=demo", "--no-prefix"}} {
+		u := serve(t, args...).open("2025-06-18", "", `{}`)
+		if got := u.call("get-sum", `{"a":1,"b":2}`); !strings.Contains(got, "is 3") {
+			t.Errorf("%q: %s", args, got)
+		}
 	}
-	u = serve(t, "demo=demo", "two=demo", "--no-prefix").open("2025-06-18", "", `{}`)
+	u := serve(t, "demo=demo", "two=demo", "--no-prefix").open("2025-06-18", "", `{}`)
 	if out := u.do("tools/list", `{}`); out.RPCError() == nil || !strings.Contains(out.Text, "demo and two both list the tool") {
 		t.Errorf("%s", out.Text)
 	}

@@ -234,8 +234,9 @@ func eachPair(t *testing.T, test func(t *testing.T, u *user)) {
 	for _, theirs := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		for _, ours := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 			for _, over := range []string{"stdio", "http"} {
-				for _, server := range []string{"demo", "demo=" + web.URL + "/mcp"} {
-					where, _, _ := strings.Cut(server, ":")
+				for _, server := range []string{"demo=demo", "demo=" + web.URL + "/mcp"} {
+					_, address, _ := strings.Cut(server, "=")
+					where, _, _ := strings.Cut(address, ":")
 					t.Run(fmt.Sprintf("client-%s-%s/server-%s-%s", ours, over, theirs, where), func(t *testing.T) {
 						if over == "stdio" {
 							test(t, serve(t, server, "--protocol", theirs).open(ours, "", everything))

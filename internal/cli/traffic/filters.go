@@ -26,11 +26,15 @@ func parseFilter(f *cmdutil.Factory, words []string, findings *recorded.RowFindi
 // resolveLast replaces a first word "last" by the filter for the newest run. A single number is
 // searched for as a text; a note suggests the filter for the run with that number.
 func resolveLast(f *cmdutil.Factory, words []string) []string {
-	if len(words) == 0 || words[0] != "last" && !isNumber(words[0]) {
+	if len(words) == 0 || words[0] != "last" && !isNumber(strings.Replace(words[0], ".", "", 1)) {
 		return words
 	}
 	ring, err := f.Env.Ring()
 	if err != nil { // without recordings "last" is a text
+		return words
+	}
+	if words[0] != "last" && strings.Contains(words[0], ".") {
+		f.Note(words[0] + " is searched for as a text; mcpc show " + words[0] + " shows the exchange")
 		return words
 	}
 	if number, err := strconv.Atoi(words[0]); err == nil {
