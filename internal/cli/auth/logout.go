@@ -46,7 +46,7 @@ login, else that of the session, else the only one with a token.`,
 		ValidArgsFunction: f.CompleteTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {
-				return usage.New("--all and a target exclude each other", "")
+				return usage.New("--all and a target cannot be combined", "")
 			}
 			if err := setTarget(f, args); err != nil {
 				return err

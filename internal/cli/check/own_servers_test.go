@@ -37,8 +37,8 @@ func TestOwnServersAreClean(t *testing.T) {
 	for name, server := range map[string][]string{
 		"demo":          {"--", "mcpc", "demo", "--stdio"},
 		"demo, HTTP":    {served("demo", "--listen")},
-		"serve":         {"--", "mcpc", "serve", "demo"},
-		"serve, HTTP":   {served("serve", "demo", "--http")},
+		"serve":         {"--", "mcpc", "serve", "demo=demo"},
+		"serve, HTTP":   {served("serve", "demo=demo", "--http")},
 		"mock":          {"--", "mcpc", "mock", "all.jsonl", "--stdio"},
 		"mock, HTTP":    {served("mock", "all.jsonl", "--listen")},
 		"inspect --mcp": {"--", "mcpc", "inspect", "--mcp"},

@@ -65,9 +65,9 @@ func formatOfFile(name string) string {
 }
 
 const exportHelp = `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE, or -
-for stdin, is all exchanges in it. A FILTER (mcpc help filters) selects some of
-them: after a FILE of its exchanges, after a NUMBER of that NUMBER's run, and
-alone of everything that mcpc recorded; "all" is everything.
+for stdin, is all exchanges in it, and "all" is everything that mcpc recorded. A
+FILTER (mcpc help filters) selects exchanges of the FILE, or of the run of the
+NUMBER, before it; without them it selects from everything.
 
   har        HTTP Archive 1.2, for the network panel of a browser
   curl       shell commands that send the same bytes; with a session they open
