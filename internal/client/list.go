@@ -156,7 +156,7 @@ func requestPages(
 			return l, o, false
 		}
 		if text, hint := l.limitReached(s.opt.Limits, current); text != "" {
-			o.Hint = wire.Hint(hint)
+			o.Hint = hint
 			return l, withFailure(o, wire.BadResponse, text), false
 		}
 	}
@@ -283,7 +283,7 @@ func (l *List) readTTL(result jsonraw.Members) {
 
 // limitReached returns a text about the limit that the list has reached, or "". hint says how to
 // raise the limit, if that can help.
-func (l *List) limitReached(limits Limits, p page) (text, hint string) {
+func (l *List) limitReached(limits Limits, p page) (text string, hint wire.Hint) {
 	if p.stuckCount+1 >= maxCopies { // the first copy is not counted
 		text = "the list does not advance: the same page was returned %d times in a row, with the same cursor"
 		hint = "the error is in the server: it does not continue from its own cursor; -vv shows the pages"

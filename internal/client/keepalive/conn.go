@@ -164,7 +164,7 @@ func readHello(r *bufio.Reader) (facts Status, end *endMessage, err error) {
 // fault returns the fault for an ended connection. err is the error of the read, or nil.
 func (e *endMessage) fault(err error) *transport.Fault {
 	if e.Kind != "" { // the server could not be started
-		return &transport.Fault{Kind: e.Kind, Phase: "connect", Text: e.Text, Hint: string(e.Hint), Err: err}
+		return &transport.Fault{Kind: e.Kind, Phase: "connect", Text: e.Text, Hint: e.Hint, Err: err}
 	}
 	if e.Text != "" {
 		return &transport.Fault{

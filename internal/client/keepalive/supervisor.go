@@ -157,7 +157,7 @@ func Run(ctx context.Context, opt Options) {
 	})
 	s.idle.timer.Stop()
 	if failure := s.start(); failure != nil {
-		end := endMessage{Kind: failure.Kind, Text: failure.Text, Hint: wire.Hint(failure.Hint)}
+		end := endMessage{Kind: failure.Kind, Text: failure.Text, Hint: failure.Hint}
 		_ = writeMarked(opt.Opener, markOver, jsonOf(end))
 		opt.Opener.Close()
 		return

@@ -11,7 +11,7 @@ type Fault struct {
 	Phase string
 	// Text and Hint are for the user: what happened, and what to do next. Hint may be "".
 	Text string
-	Hint string
+	Hint wire.Hint
 	// Reached says whether the request may have reached the server, and retryable whether it can be
 	// sent again without taking effect twice.
 	Reached   wire.Reached
@@ -48,7 +48,7 @@ func (f *Fault) EndBy(cause error) {
 	case ok:
 		f.Kind = wire.Timeout
 		f.Text = timeout.Error()
-		f.Hint = timeout.Flag + " TIME waits longer"
+		f.Hint = wire.Hint(timeout.Flag + " TIME waits longer")
 	case cause == ErrClosed:
 		f.Kind = wire.Transport
 		f.Text = ErrClosed.Error()
@@ -62,7 +62,7 @@ func (f *Fault) EndBy(cause error) {
 func (f *Fault) ApplyTo(o wire.Outcome) wire.Outcome {
 	o.Kind = f.Kind
 	o.Text = f.Text
-	o.Hint = wire.Hint(f.Hint)
+	o.Hint = f.Hint
 	o.Phase = f.Phase
 	o.Reached = f.Reached
 	o.Retryable = f.retryable

@@ -246,7 +246,7 @@ func (f *Fault) addToResponse(detail string) {
 
 // redirectHint returns a hint for a redirect with a valid Location: a login page is no endpoint, and a
 // redirect may point to the same URL.
-func redirectHint(resp *http.Response) string {
+func redirectHint(resp *http.Response) wire.Hint {
 	to, _ := resp.Location()
 	path := strings.ToLower(to.Path)
 	isLogin := slices.ContainsFunc([]string{"login", "signin", "sign-in", "sign_in", "/sso", "/auth", "oauth"},
@@ -262,7 +262,7 @@ func redirectHint(resp *http.Response) string {
 	whole := to.String()
 	isRelative := !strings.Contains(resp.Header.Get("Location"), "//") // it stays on the same server
 	if isRelative && shellwords.Quote(whole) == whole && redact.RedactURL(whole) == whole {
-		return "if you trust it: -s " + whole
+		return "if you trust it: -s " + wire.Hint(whole)
 	}
 	return "if you trust it, use that URL with -s"
 }

@@ -142,7 +142,7 @@ func resolveEndpoint(stream, endpoint string) (string, *Fault) {
 		quoted := shellwords.Quote(redact.RedactURL(other.String()))
 		return "", &Fault{
 			Kind: wire.Refused, Phase: "connect",
-			Hint: "if the server is there and you trust it, use this URL: -s " + quoted,
+			Hint: "if the server is there and you trust it, use this URL: -s " + wire.Hint(quoted),
 			Text: "the endpoint event names another origin, " + ref.Scheme + "://" + ref.Host + "; nothing is sent there",
 		}
 	}
@@ -238,7 +238,7 @@ func (t *httpSSE) nameEndpoint(f *Fault) {
 			f.Status, http.StatusText(f.Status), t.http.redactedURL)
 		f.Hint = "check the URL in the endpoint event, and a proxy in front of the server; -vvv shows both"
 		if prefix := lostPrefix(t.stream.redactedURL, t.http.redactedURL); prefix != "" {
-			f.Hint = "if a proxy strips " + prefix + ", the server must add it to the path in its endpoint event"
+			f.Hint = "if a proxy strips " + wire.Hint(prefix) + ", the server must add it to the path in its endpoint event"
 		}
 	default:
 		f.Text += " (POST " + t.http.redactedURL + ")"

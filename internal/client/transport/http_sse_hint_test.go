@@ -14,7 +14,7 @@ func TestHintAtAnotherOriginIsQuoted(t *testing.T) {
 		"//127.0.0.1:2/m?sid=x": "-s http://127.0.0.1:2/sse",
 	} {
 		_, f := resolveEndpoint("http://127.0.0.1:1/sse?key=x", endpoint)
-		if f == nil || !strings.HasSuffix(f.Hint, want) {
+		if f == nil || !strings.HasSuffix(string(f.Hint), want) {
 			t.Errorf("%s: %+v, want a hint at %s", endpoint, f, want)
 		}
 	}

@@ -53,12 +53,12 @@ func StartFault(command process.Command, err error) *Fault {
 		_, lookErr := exec.LookPath(program)
 		if variable, _, assigns := strings.Cut(name, "="); assigns { // the value may be a secret
 			f.Text = "no such command: " + variable + "=..."
-			f.Hint = "set a variable with env: -- env " + variable + "=... COMMAND"
+			f.Hint = "set a variable with env: -- env " + wire.Hint(variable) + "=... COMMAND"
 		} else if hasSpace && lookErr == nil {
 			f.Hint = "the whole text was taken as the program's name: pass each argument as a separate word, " +
 				"in a configuration file in \"args\""
 		} else if _, statErr := os.Stat(filepath.Join(command.Dir, name)); statErr == nil {
-			f.Hint = "it is not on the PATH; the current directory has ." + string(filepath.Separator) + name
+			f.Hint = "it is not on the PATH; the current directory has ." + wire.Hint(string(filepath.Separator)+name)
 		}
 	} else if errors.Is(err, fs.ErrPermission) {
 		f.Text = "the command is not executable: " + name

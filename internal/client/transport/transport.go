@@ -101,7 +101,10 @@ type Inbox interface {
 
 // A Diagnostic describes input that was received while a request was open and that may have been
 // meant as its response. Hint may be empty.
-type Diagnostic struct{ Text, Hint string }
+type Diagnostic struct {
+	Text string
+	Hint wire.Hint
+}
 
 // MaxSize limits one message in bytes: an HTTP body, a server-sent event, or a line of stdio. A
 // value of 0 or less sets no limit.
