@@ -286,7 +286,7 @@ func (l *List) readTTL(result jsonraw.Members) {
 func (l *List) limitReached(limits Limits, p page) (text string, hint wire.Hint) {
 	if p.stuckCount+1 >= maxCopies { // the first copy is not counted
 		text = "the list does not advance: the same page was returned %d times in a row, with the same cursor"
-		hint = "the error is in the server: it does not continue from its own cursor; -vv shows the pages"
+		hint = "the error is in the server: it does not continue from its own cursor; " + wire.Verbose(2, "the pages")
 		return fmt.Sprintf(text, maxCopies), hint
 	}
 	if limits.Pages > 0 && l.pages >= limits.Pages {

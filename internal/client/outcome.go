@@ -37,9 +37,10 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		checkOdd(c, r, &o)
 		o.Retryable = r.HTTP != nil && transport.IsOverloaded(r.HTTP.Status)
 		if _, ok := c.transport().(transport.StderrSource); ok && m.Error.Code == codeInternal {
-			o.Hint = "check the server's log; -v shows its stderr"
+			o.Hint = "check the server's log; " + wire.Verbose(1, "its stderr")
 			if call.Method == "tools/call" && m.Error.HasOwnText() {
-				o.Hint = "the message comes from the server, perhaps from the tool; -v shows the server's stderr"
+				o.Hint = "the message comes from the server, perhaps from the tool; " +
+					wire.Verbose(1, "the server's stderr")
 			}
 		}
 	case m.Kind == wire.Response:

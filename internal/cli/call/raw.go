@@ -142,7 +142,7 @@ func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) error {
 		out.Hint = suggest.DidYouMean("%s", o.method, known, out.Hint)
 	}
 	if out.Kind == wire.BadResponse && out.Hint == "" {
-		out.Hint = "-vvv shows the exact bytes and header fields"
+		out.Hint = wire.Verbose(3, "the exact bytes and header fields")
 	}
 	err := showRaw(ctx, f, out)
 	cmdutil.PrintExplanation(ctx, f, o.method)

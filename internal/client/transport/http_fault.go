@@ -171,7 +171,8 @@ func (rt *roundTrip) refusal(body []byte) *Fault {
 	if f.Status == http.StatusNotFound {
 		if rt.connector.answeredPOST.Load() {
 			f.Text += ", though it has answered at this URL before"
-			f.Hint = "the URL is right: the server may lack this method, or a proxy may have answered; -vvv shows the request"
+			f.Hint = "the URL is right: the server may lack this method, or a proxy may have answered; " +
+				wire.Verbose(3, "the request")
 		} else {
 			f.Text += ": no MCP endpoint here"
 		}
@@ -278,7 +279,7 @@ func (f *Fault) NoteReachable() {
 	if f == nil || f.Phase != "wait" { // the fault is not about this request
 		return
 	}
-	const log = "check the log of the server or of a proxy in front of it; -vvv shows the request"
+	log := "check the log of the server or of a proxy in front of it; " + wire.Verbose(3, "the request")
 	switch f.Status {
 	case http.StatusNotFound:
 		f.Text = "the server returned HTTP 404 Not Found, but it was reachable at this URL before"

@@ -236,7 +236,7 @@ func (t *httpSSE) nameEndpoint(f *Fault) {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		f.Text = fmt.Sprintf("the server returned HTTP %d %s to a POST to the URL that its endpoint event names, %s",
 			f.Status, http.StatusText(f.Status), t.http.redactedURL)
-		f.Hint = "check the URL in the endpoint event, and a proxy in front of the server; -vvv shows both"
+		f.Hint = "check the URL in the endpoint event, and a proxy in front of the server; " + wire.Verbose(3, "both")
 		if prefix := lostPrefix(t.stream.redactedURL, t.http.redactedURL); prefix != "" {
 			f.Hint = "if a proxy strips " + wire.Hint(prefix) + ", the server must add it to the path in its endpoint event"
 		}

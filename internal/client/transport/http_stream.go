@@ -336,7 +336,7 @@ func reportNonJSONEvent(in Inbox, m *wire.Message) {
 	if looksLikeMessage(m.Raw) {
 		in.Diagnose(Diagnostic{
 			"in the meantime an event was received that is not JSON" + describeNonMessage(m),
-			"if that event was the response, no other will follow; -vvv shows its bytes",
+			"if that event was the response, no other will follow; " + wire.Verbose(3, "its bytes"),
 		})
 	}
 }

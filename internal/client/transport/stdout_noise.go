@@ -111,7 +111,7 @@ func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 	if looksLikeMessage(line) || isLengthHeader(line) {
 		p.inbox.Diagnose(Diagnostic{
 			"in the meantime a non-JSON-RPC line was received" + why,
-			"if that line was the response, no other will follow; -vvv shows its bytes",
+			"if that line was the response, no other will follow; " + wire.Verbose(3, "its bytes"),
 		})
 	}
 	bad := func(text string) *Fault { return &Fault{Kind: wire.BadResponse, Phase: "read", raw: line, Text: text} }

@@ -139,7 +139,7 @@ var kindTexts = map[wire.Kind]struct {
 	wire.BadResponse: {
 		"bad response",
 		"the response is invalid",
-		"-vvv shows the exact bytes; " + wire.Run("raw") + " prints an invalid response unchanged",
+		wire.Verbose(3, "the exact bytes") + "; " + wire.Run("raw") + " prints an invalid response unchanged",
 	},
 	wire.Timeout: {"timeout", "no response in time", "--timeout TIME waits longer"},
 	wire.OutputInvalid: {

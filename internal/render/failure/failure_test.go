@@ -339,6 +339,43 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// A clause about -v is left out if the flag is set, and only such a clause: the text of a server that
+// looks like one stays.
+func TestHintOmitsClausesAboutSetFlags(t *testing.T) {
+	t.Parallel()
+	rpc := func(code int) wire.Outcome {
+		raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"error":{"code":%d,"message":"m"}}`, code)
+		return wire.Outcome{Kind: wire.RPCFailed, Method: "ping", Message: wire.ParseMessage(raw)}
+	}
+	alone, first := rpc(-32700), rpc(-32600)
+	alone.TryRevision = "2025-06-18"
+	last := wire.Outcome{Kind: wire.Auth, Method: "ping", HTTP: &wire.HTTPFacts{Status: 403}}
+	const other = "if other clients work, try --protocol 2025-06-18"
+	const opens = "mcpc init opens a new session"
+	const check = "check the account, its scopes, and the Host and Origin fields"
+	for _, c := range []struct {
+		o        wire.Outcome
+		level    int
+		whole    string
+		withFlag string
+	}{
+		{alone, 3, "-vvv shows the bytes that were sent; " + other, other},
+		{first, 2, "-vv shows the request; " + opens, opens},
+		{last, 3, check + "; -vvv shows the request", check},
+		{wire.Outcome{Kind: wire.Usage, Hint: "-v shows x; -vv shows y"}, 9, "-v shows x; -vv shows y", ""},
+	} {
+		for level := range 5 {
+			want := c.whole
+			if level >= c.level {
+				want = c.withFlag
+			}
+			if got := HintFor(term.Style{Verbose: level}, c.o).String(); got != want {
+				t.Errorf("-v %d times: got %q, want %q", level, got, want)
+			}
+		}
+	}
+}
+
 // Shells and env end with status 127 for a program that they do not find.
 func TestHintForProgramThatIsNotInstalled(t *testing.T) {
 	t.Parallel()

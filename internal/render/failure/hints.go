@@ -28,13 +28,13 @@ type codeRow struct {
 var codeRows = []codeRow{
 	{
 		-32700, "parse error: the server could not read the request as JSON",
-		"-vvv shows the bytes that were sent",
+		wire.Verbose(3, "the bytes that were sent"),
 	},
 	{
 		-32600,
 		"invalid request: the server does not accept the message as a JSON-RPC request; " +
 			"some servers also use this for sessions or revisions",
-		"-vv shows the request; " + wire.RunOnServer("init") + " opens a new session",
+		wire.Verbose(2, "the request") + "; " + wire.RunOnServer("init") + " opens a new session",
 	},
 	{
 		-32601, "method not found: the server does not have this method, or has not declared the capability for it",
@@ -54,7 +54,7 @@ var codeRows = []codeRow{
 	},
 	{
 		-32020, "header mismatch: an Mcp-* header is missing, malformed, or differs from the body",
-		"-vvv shows the headers and the body that were sent",
+		wire.Verbose(3, "the headers and the body that were sent"),
 	},
 	{
 		-32021, "missing client capability: data.requiredCapabilities names what the client did not declare",
@@ -121,13 +121,7 @@ func CodeMeaning(code int64) string {
 // HintFor returns the outcome's hint, or one for its kind; "" if no hint is certain to help. It
 // omits clauses about flags -v that are set already.
 func HintFor(s term.Style, o wire.Outcome) wire.Hint {
-	hint := string(hintWithAlternative(o))
-	usedFlag := "-" + strings.Repeat("v", s.Verbose) // -vv includes -v
-	clauses := slices.DeleteFunc(strings.Split(hint, "; "), func(clause string) bool {
-		flag, _, shows := strings.Cut(clause, " shows ")
-		return shows && strings.HasPrefix(usedFlag, flag)
-	})
-	return wire.Hint(strings.Join(clauses, "; "))
+	return hintWithAlternative(o).WithoutVerbose(s.Verbose)
 }
 
 // hintWithAlternative returns the hint of an outcome, with an alternative if a probe of the protocol failed.
@@ -377,7 +371,7 @@ var statusHints = []struct {
 	{
 		from: http.StatusForbidden,
 		to:   http.StatusForbidden,
-		hint: "check the account, its scopes, and the Host and Origin fields; -vvv shows the request",
+		hint: "check the account, its scopes, and the Host and Origin fields; " + wire.Verbose(3, "the request"),
 	},
 	{from: http.StatusNotFound, to: http.StatusNotFound, path: always},
 	{from: http.StatusMethodNotAllowed, to: http.StatusMethodNotAllowed, hint: noPostHint, path: withoutPath},
@@ -385,7 +379,7 @@ var statusHints = []struct {
 	{
 		from: http.StatusRequestHeaderFieldsTooLarge,
 		to:   http.StatusRequestHeaderFieldsTooLarge,
-		hint: "the header fields are too large for the server; -vvv shows them",
+		hint: "the header fields are too large for the server; " + wire.Verbose(3, "them"),
 	},
 	{from: http.StatusTooManyRequests, to: http.StatusTooManyRequests, hint: waitHint},
 	{
@@ -393,7 +387,7 @@ var statusHints = []struct {
 		to:   http.StatusGatewayTimeout,
 		hint: "a proxy may have answered: check that the server is up",
 	},
-	{from: 400, to: 499, hint: "-vvv shows the request as it was sent"},
+	{from: 400, to: 499, hint: wire.Verbose(3, "the request as it was sent")},
 	{from: 500, to: 599, hint: "the error is in the server: check its log"},
 }
 
