@@ -277,7 +277,7 @@ func TestRedirectHint(t *testing.T) {
 		{"/a?token=secret-token-1", byText},
 	} {
 		location = test.location
-		if o := called(t, server.URL); string(o.Hint) != test.hint {
+		if o := called(t, server.URL); o.Hint.String() != test.hint {
 			t.Errorf("%s: got %q, want %q", test.location, o.Hint, test.hint)
 		}
 	}

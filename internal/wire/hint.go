@@ -6,18 +6,23 @@ import (
 )
 
 // A Hint suggests the next step, in clauses that are separated by "; ". Run and RunOnServer mark the
-// commands of mcpc in its text, and Verbose marks a clause. The code that shows the hint adds the
+// commands of mcpc in its text, Verbose marks a clause, and ServerFlag is a marked flag. The code that shows the hint adds the
 // flags that a command needs. A constant text is a Hint without marks.
 type Hint string
 
-// The marks before and after the words of a command or a clause. verboseMark is repeated: once for
+// The marks before and after the words of a command, a clause or a flag. verboseMark is repeated: once for
 // each level.
 const (
 	runMark     = "\x01"
 	serverMark  = "\x02"
 	endMark     = "\x03"
 	verboseMark = "\x04"
+	flagMark    = "\x05"
 )
+
+// ServerFlag is the flag -s in a hint that suggests another server. A command with a different flag
+// for its server replaces it with WithServerFlag.
+const ServerFlag Hint = flagMark + "-s" + endMark
 
 const clauseSeparator = "; "
 
@@ -45,6 +50,11 @@ func (h Hint) WithoutVerbose(level int) Hint {
 	return Hint(strings.Join(clauses, clauseSeparator))
 }
 
+// WithServerFlag returns the hint with flag in place of ServerFlag.
+func (h Hint) WithServerFlag(flag string) Hint {
+	return Hint(strings.ReplaceAll(string(h), string(ServerFlag), flag))
+}
+
 // A HintPart is text, or the words of a command without "mcpc". NeedsServer is set for a command of
 // RunOnServer.
 type HintPart struct {
@@ -57,7 +67,7 @@ func (h Hint) Parts() []HintPart {
 	var parts []HintPart
 	for piece := range strings.SplitAfterSeq(string(h), endMark) {
 		text, marked := strings.CutSuffix(piece, endMark)
-		at := strings.IndexAny(text, runMark+serverMark+verboseMark)
+		at := strings.IndexAny(text, runMark+serverMark+verboseMark+flagMark)
 		if !marked || at < 0 { // no marks: all of the piece is text
 			text = piece
 			at = len(piece)
@@ -65,10 +75,14 @@ func (h Hint) Parts() []HintPart {
 		if at > 0 {
 			parts = append(parts, HintPart{Text: text[:at]})
 		}
-		if clause, isVerbose := strings.CutPrefix(text[at:], verboseMark); isVerbose {
-			parts = append(parts, HintPart{Text: strings.TrimLeft(clause, verboseMark)})
-		} else if at < len(text) {
-			parts = append(parts, HintPart{Text: text[at+1:], IsCommand: true, NeedsServer: text[at:at+1] == serverMark})
+		if at == len(text) {
+			continue
+		}
+		switch mark, words := text[at:at+1], text[at+1:]; mark {
+		case runMark, serverMark:
+			parts = append(parts, HintPart{Text: words, IsCommand: true, NeedsServer: mark == serverMark})
+		default:
+			parts = append(parts, HintPart{Text: strings.TrimLeft(words, verboseMark)})
 		}
 	}
 	return parts

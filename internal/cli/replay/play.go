@@ -103,7 +103,7 @@ func (s *selection) play(
 		return c, out
 	case !out.OK():
 		if o.To != "" {
-			out.Hint = wire.Hint(strings.Replace(string(out.Hint), " with -s", " with --to", 1))
+			out.Hint = out.Hint.WithServerFlag("--to")
 		}
 		p.connectionEnd.Store(&out)
 	default:

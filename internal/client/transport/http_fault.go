@@ -104,7 +104,7 @@ func describeConnect(f *Fault, host string, err error) {
 		f.Hint = "check that the server is running and listens on this socket"
 	case errors.Is(err, network.ConnRefused):
 		f.Text = "connection refused by " + host
-		f.Hint = "check that the server is running, or use another URL with -s"
+		f.Hint = "check that the server is running, or use another URL with " + wire.ServerFlag
 	case describeTLS(f, host, err):
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, network.ConnTimedOut):
 		f.Kind = wire.Timeout
@@ -265,7 +265,7 @@ func redirectHint(resp *http.Response) wire.Hint {
 	if isRelative && shellwords.Quote(whole) == whole && redact.RedactURL(whole) == whole {
 		return "if you trust it: -s " + wire.Hint(whole)
 	}
-	return "if you trust it, use that URL with -s"
+	return "if you trust it, use that URL with " + wire.ServerFlag
 }
 
 // IsOverloaded reports whether a status means that the server did not process the request.
