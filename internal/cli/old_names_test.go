@@ -84,7 +84,7 @@ func TestMergedCommandsRejectFlagsOfOtherUses(t *testing.T) {
 		{"replay 1 --edit --learn 3", "--learn is for comparing responses"},
 		{"replay 1 --fresh", "--fresh needs --print"},
 		{"replay 1 --answer-defaults", "--answer-defaults needs --print"},
-		{"replay 1 a=5", "a=5 is an argument"},
+		{"replay 1 a=5 --ignore .a", "--ignore is for comparing responses"},
 		{"export", "export needs --as FORMAT"},
 		{"help no-such", `unknown command or topic "no-such"`},
 		{"sessions nosuch", `unknown command "nosuch"`},

@@ -66,7 +66,7 @@ func commandGroups() []cmdutil.Group {
 			command("raw", call.NewRaw, asks|inShell),
 		),
 		group("Many servers and calls",
-			command("servers", session.NewServers, local),
+			command("servers", newServers, local),
 			command("grep", catalog.NewGrep, local),
 			command("batch", batch.NewBatch, asks),
 			command("run", run.NewRun, local),
@@ -114,6 +114,11 @@ func commandGroups() []cmdutil.Group {
 			old("version", "--version", help.NewVersion, inShell),
 		),
 	}
+}
+
+// newServers returns the command servers, which gets its --check from another package of commands.
+func newServers(f *cmdutil.Factory) *cobra.Command {
+	return session.NewServers(f, catalog.CheckServers)
 }
 
 // RootFor returns the tree for a command line. It builds only the commands whose names appear in

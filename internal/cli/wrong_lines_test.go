@@ -119,7 +119,7 @@ var wrongLines = []struct{ line, hint string }{
 	{"list -k https://mcp.example/mcp", "--insecure"},
 	{"list -u me:you -s demo", "-H 'Authorization: ...'"},
 	{"bench demo echo message=hi --count 200", "--requests 200"},
-	{"bench demo echo message=hi -c 10", "--users 10"},
+	{"bench demo echo message=hi --vus 10", "--users 10"},
 	{"init demo --name box", "--as box"},
 	{"replay rec.jsonl --target demo", "--to demo"},
 	{"proxy --to http://localhost:3001/mcp --port 3002", "--listen 127.0.0.1:3002"},

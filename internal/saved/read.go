@@ -54,6 +54,8 @@ func (r *reader) parseObject(raw json.RawMessage, pointer, what string, known ..
 
 // keysElsewhere has hints for keys that similar files of other programs use.
 var keysElsewhere = map[string]string{
+	"isError":      `a failed tool is expect: {kind: tool_error}`,
+	"error":        `an expected failure is expect: {kind: KIND}, as tool_error or rpc_error (mcpc help exit-codes)`,
 	"arguments":    `put the arguments into args: {...}`,
 	"assert":       `put the expectations into expect: {...}`,
 	"assertions":   `put the expectations into expect: {...}`,
@@ -163,6 +165,12 @@ func (r *reader) parseFile(raw json.RawMessage) File {
 				*text = r.parseText(m.Value, pointer, m.Name)
 			}
 		}
+	}
+	if words := strings.Fields(f.Server); len(words) > 1 {
+		r.problems = append(r.problems, Problem{
+			At: "/server", Text: "server is a URL or a name, and the command of a stdio server is in command",
+			Hint: "command: [" + strings.Join(words, ", ") + "]",
+		})
 	}
 	if f.Server != "" && f.Command != nil {
 		r.addProblem("/command", "server and command both name a server")

@@ -132,6 +132,8 @@ help exit-codes: no call succeeded, or the run ended because calls failed.`,
 	o.load.isGiven = flags.Changed
 	flags.Float64Var(&o.load.rate, "rate", 0, "open model: start this many `calls` each second")
 	flags.IntVar(&o.load.users, "users", 0, "closed model: `N` users, each with one call at a time")
+	flags.IntVarP(&o.load.users, "concurrency", "c", 0, "the same as --users, as other programs name it: `N`")
+	_ = flags.MarkHidden("concurrency")
 	flags.Var(&o.load.duration, "duration", "start calls for this time")
 	flags.IntVar(&o.load.requests, "requests", 0, "make `N` calls")
 	flags.StringArrayVar(&o.judge.expect, "expect", nil,
@@ -228,7 +230,8 @@ func (o loadOptions) buildPlans() (plan, warmup bench.Plan, err error) {
 	}
 	const maxRate = 1_000_000
 	badRate := o.isGiven("rate") && !(o.rate > 0 && o.rate <= maxRate) // NaN is neither
-	badUsers := o.isGiven("users") && (o.users <= 0 || o.users > maxInFlight)
+	hasUsers := o.isGiven("users") || o.isGiven("concurrency")
+	badUsers := hasUsers && (o.users <= 0 || o.users > maxInFlight)
 	badRequests := o.isGiven("requests") && o.requests <= 0
 	isUnlimited := plan.Duration == 0 && plan.Requests == 0
 	isImpolite := o.rate > politeRate || o.users > politeInFlight

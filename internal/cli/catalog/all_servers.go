@@ -206,7 +206,7 @@ func surveyAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*
 // cannot prompt the user and has no token that was meant for one server.
 func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveyed) {
 	var messages bytes.Buffer
-	began := time.Now()
+	began := f.Now()
 	b := f.WithoutPrompts(&messages, s.ID)
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
@@ -219,7 +219,7 @@ func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surv
 		b.Record.Many = s.Out.OK() // after a failure the recording names the list that failed
 		b.Env.EndRecording(s.Out, s.Out.ExitCode())
 		s.messages = messages.String()
-		s.took = time.Since(began)
+		s.took = f.Now().Sub(began)
 	}()
 	if ctx.Err() != nil {
 		s.Out = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}

@@ -36,7 +36,8 @@ type serverState struct {
 // state of each known server. The outcome is OK only if each server that is not disabled is ok.
 func CheckServers(ctx context.Context, f *cmdutil.Factory) error {
 	if f.ServerGiven {
-		return usage.New("servers --check asks all known servers, and one is named", "did you mean "+wire.RunOnServer("ping")+"?")
+		return usage.New("servers --check asks all known servers, and one is named",
+			"did you mean "+wire.RunOnServer("ping")+"?")
 	}
 	all, skipped := f.KnownServers()
 	asked := sliceutil.Map(all, func(s *cmdutil.KnownServer) *Surveyed { return &Surveyed{KnownServer: s} })

@@ -69,7 +69,8 @@ func commandText(cmd *cobra.Command, isComplete bool) string {
 	}
 	if !isComplete { // the first paragraph, without a sentence that only introduces the next one
 		text, _, _ = strings.Cut(text, "\n\n")
-		if end := max(strings.LastIndex(text, ". "), strings.LastIndex(text, ".\n")); strings.HasSuffix(text, ":") && end > 0 {
+		end := max(strings.LastIndex(text, ". "), strings.LastIndex(text, ".\n"))
+		if strings.HasSuffix(text, ":") && end > 0 {
 			text = text[:end+1]
 		}
 	}

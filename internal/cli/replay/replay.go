@@ -93,15 +93,15 @@ differ; the last line counts the accepted differences. --learn N replays N times
 and proposes matchers for the values that differed between these runs.
 
 --print sends the request of one exchange (NUMBER, last, or FILE#NUMBER) and
-prints the response instead of comparing it. NAME=VALUE words after the number
-change the arguments of a tool, and --edit opens the params in an editor. The
-new exchange is recorded with the number of the old one.
+prints the response instead of comparing it. So do NAME=VALUE words after the
+number, which change the arguments of a tool, and --edit, which opens the params
+in an editor. The new exchange is recorded with the number of the old one.
 
 Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
 4, 7, 8, 9: the server could not be reached or failed.`,
 		Example: `  mcpc call get-sum a=1 b=2 -s demo --record smoke.jsonl
   mcpc replay smoke.jsonl --to demo
-  mcpc replay sums.jsonl#3 a=5 --print --to demo
+  mcpc replay sums.jsonl#3 a=5 --to demo
   mcpc replay smoke.jsonl --to demo --ignore '.content[0].text'
   mcpc replay smoke.jsonl --to demo --learn 2 --write-match demo.mcpc-match.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -111,20 +111,18 @@ Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
 				return usage.New("replay takes a recording: a file, the number of a run, or last",
 					wire.Run("log")+" lists recordings")
 			}
-			if err := rejectFlagsOfOther(cmd, o.printed || o.edit); err != nil {
+			// A changed argument has no recorded response to compare with.
+			isPrinted := o.printed || o.edit || slices.ContainsFunc(args[1:], isArgument)
+			if err := rejectFlagsOfOther(cmd, isPrinted); err != nil {
 				return err
 			}
-			if o.printed || o.edit {
+			if isPrinted {
 				o.Verb = "replay --print"
 				return runResend(cmd.Context(), f, o, args)
 			}
 			o.Verb = "replay"
 			o.Word = args[0]
 			o.filterWords = args[1:]
-			if at := slices.IndexFunc(o.filterWords, isArgument); at >= 0 {
-				return usage.New(o.filterWords[at]+" is an argument, and replay compares what was recorded",
-					"--print sends the request with this argument, and prints the response")
-			}
 			if err := o.validate(f); err != nil {
 				return err
 			}

@@ -130,7 +130,7 @@ func (all problems) asError() error {
 	case 1:
 		hint := wire.Hint(serious[0].hint)
 		if hint == "" {
-			hint = wire.Run("run --help") + " shows an example of a file"
+			hint = wire.Run("run --help-all") + " shows an example of a file"
 		}
 		return usage.New(serious[0].where+": "+serious[0].Text, hint)
 	}

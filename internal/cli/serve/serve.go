@@ -37,8 +37,9 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "serve [NAME=]SERVER... | --all",
 		Short: "bridge a host to one or more servers, over stdio or HTTP",
 		Long: `Serve the tools, prompts and resources of one server, or of several as one MCP
-server, over stdio or HTTP, in every revision on both sides. A SERVER is named as
-with -s; --all takes the sessions and all configured servers that are trusted.
+server, over stdio or HTTP, in every revision on both sides. A SERVER is named
+as with -s; --all takes the sessions and all configured servers that are
+trusted.
 
 The tools and prompts of a single SERVER keep their names. Those of several
 servers, and of NAME=SERVER, are called NAME__TOOL: only letters, digits, _ and

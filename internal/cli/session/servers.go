@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/cli/catalog"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/meant"
 	"mcpc/internal/connect"
@@ -26,8 +25,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewServers returns the command servers.
-func NewServers(f *cmdutil.Factory) *cobra.Command {
+// NewServers returns the command servers. check carries out --check.
+func NewServers(f *cmdutil.Factory, check func(context.Context, *cmdutil.Factory) error) *cobra.Command {
 	checks := false
 	cmd := &cobra.Command{
 		Use:   "servers [NAME]",
@@ -43,8 +42,8 @@ header fields are hidden (mcpc help targets).
 
 --check asks all of them, and the sessions, for their tools, and prints one line
 per server: ok, needs login, not trusted, down, no response or another failure,
-and a command that helps. It starts no command that is not trusted. The exit code
-is 0 only if all are ok.`,
+and a command that helps. It starts no command that is not trusted. The exit
+code is 0 only if all are ok.`,
 		Example: `  mcpc servers
   mcpc servers other
   mcpc servers --check
@@ -58,7 +57,7 @@ is 0 only if all are ok.`,
 				return usage.New("--check asks all servers, and takes no name", "did you mean "+wire.Run("ping -s "+args[0])+"?")
 			}
 			if checks {
-				return catalog.CheckServers(cmd.Context(), f)
+				return check(cmd.Context(), f)
 			}
 			return runServers(cmd.Context(), f, strings.Join(args, ""))
 		},

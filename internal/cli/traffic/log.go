@@ -168,7 +168,8 @@ func (o *logOptions) rejectOtherFlags(cmd *cobra.Command) error {
 		if !mode.isSet {
 			continue
 		}
-		for _, name := range []string{"count", "sort", "file", "jsonl", "follow", "since", "failed", "stats", "faults", "prune"} {
+		all := []string{"count", "sort", "file", "jsonl", "follow", "since", "failed", "stats", "faults", "prune"}
+		for _, name := range all {
 			if cmd.Flags().Changed(name) && name != mode.name && !slices.Contains(mode.allows, name) {
 				return usage.New("--"+mode.name+" and --"+name+" cannot be combined", "use only one of them")
 			}
