@@ -64,7 +64,7 @@ func (flow *Flow) unattendedForm(ctx context.Context, store *Store, c Client, t 
 	}
 	switch t.Grant {
 	case JWTBearer:
-		assertion, err := readSecretFile(flow, c.AssertionFile)
+		assertion, err := readAssertion(flow, c.AssertionFile)
 		form.Set("grant_type", jwtBearerType)
 		form.Set("assertion", assertion)
 		return form, err
@@ -80,10 +80,10 @@ func (flow *Flow) unattendedForm(ctx context.Context, store *Store, c Client, t 
 // exchangeIDToken exchanges the person's ID token at the identity provider for an assertion to one
 // authorization server (enterprise-managed-authorization, "Token Exchange").
 func (flow *Flow) exchangeIDToken(ctx context.Context, store *Store, c Client, t Token) (string, error) {
-	if c.IDP == nil { // readSecretFile reports that there is no file
+	if c.IDP == nil { // readAssertion reports that no file is stored
 		c.IDP = &IDP{}
 	}
-	idToken, err := readSecretFile(flow, c.IDP.IDTokenFile)
+	idToken, err := readAssertion(flow, c.IDP.IDTokenFile)
 	if err != nil {
 		return "", err
 	}
@@ -113,9 +113,10 @@ func (flow *Flow) exchangeIDToken(ctx context.Context, store *Store, c Client, t
 	return assertion.Access, nil
 }
 
-// readSecretFile reads a token from a file, without the white space around it. It returns an error if
-// name is "" or the file is empty.
-func readSecretFile(flow *Flow, name string) (string, error) {
+// readAssertion reads an assertion, which may be an ID token, from a file, without the white space
+// around it. It returns an error if the file is empty, or if name is "": then login stored no file
+// for the client.
+func readAssertion(flow *Flow, name string) (string, error) {
 	if name == "" {
 		return "", &Error{
 			Rule: KeyUnusable, Text: "the client has no stored assertion",

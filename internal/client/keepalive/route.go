@@ -316,22 +316,22 @@ func (s *supervisor) messagesLocked(line []byte) []*wire.Message {
 }
 
 // ownerLocked returns the user whose request m answers, and removes the request. It returns no user
-// if that user has disconnected. A response to an unknown request is for all users, because its id
-// may be wrong.
+// if the request was abandoned: its user has disconnected. A response to an unknown request is for
+// all users, because its id may be wrong.
 func (s *supervisor) ownerLocked(m *wire.Message) []*user {
 	id := string(m.ID)
-	if other := wire.OtherID(m.ID); s.pending[id] == nil && other != nil { // users accept it, too
-		id = string(other)
+	if other := wire.OtherID(m.ID); s.pending[id] == nil && other != nil {
+		id = string(other) // a client accepts a response with "7" for the id 7, and the reverse
 	}
 	if req := s.pending[id]; req != nil && len(m.ID) > 0 {
 		delete(s.pending, id)
-		if req.isInitialize && m.Kind == wire.Response { // later commands get it with the greeting
-			s.opening = jsonraw.Compact(m.Result)
+		if req.isInitialize && m.Kind == wire.Response {
+			s.initializeResult = jsonraw.Compact(m.Result)
 		}
 		s.wake.Broadcast()
 		return []*user{req.user}
 	}
-	if _, late := s.abandoned.Lookup(string(m.ID)); late {
+	if _, isAbandoned := s.abandoned.Lookup(string(m.ID)); isAbandoned {
 		return nil
 	}
 	return s.users

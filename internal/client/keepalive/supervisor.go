@@ -121,7 +121,9 @@ type supervisor struct {
 	// answers requests from the server. The server does not say which request caused its own, so
 	// then only one user at a time has pending requests.
 	initialized, mayAsk bool
-	opening             json.RawMessage
+	// initializeResult is the result of initialize, or nil without a handshake. It is sent to each new
+	// connection as Status.Opening.
+	initializeResult json.RawMessage
 	// storedRequests are the server's requests that were received while no user was connected.
 	storedRequests []*wire.Message
 	// storedChanges has, by method, the last list_changed notification for tools and prompts that

@@ -137,7 +137,7 @@ func (s *supervisor) join(conn net.Conn, isOpener bool) {
 	}
 	hello := Status{
 		Format: protocolVersion, PID: os.Getpid(), Server: s.child.PID(), Since: s.since,
-		Idle: s.Idle, Left: s.idleLeftLocked(), Users: len(s.users), Opening: s.opening,
+		Idle: s.Idle, Left: s.idleLeftLocked(), Users: len(s.users), Opening: s.initializeResult,
 	}
 	s.connections[u] = true
 	u.appendLocked(markHello, jsonOf(hello))

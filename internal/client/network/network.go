@@ -82,18 +82,18 @@ func isEncrypted(raw []byte) bool {
 	}
 }
 
-// WithCertificateHook returns config with a hook that is called when the server requests a
-// certificate, and with whether config has one. config may be nil.
-func WithCertificateHook(config *tls.Config, asked func(shown bool)) *tls.Config {
+// WithCertificateHook returns a copy of config that calls requested when the server requests a
+// certificate. hasOwn is set if config has a certificate to send. config may be nil.
+func WithCertificateHook(config *tls.Config, requested func(hasOwn bool)) *tls.Config {
 	if config == nil {
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	config = config.Clone()
 	own := config.GetClientCertificate
 	config.GetClientCertificate = func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		asked(own != nil)
+		requested(own != nil)
 		if own == nil {
-			return &tls.Certificate{}, nil
+			return &tls.Certificate{}, nil // sends no certificate
 		}
 		return own(info)
 	}

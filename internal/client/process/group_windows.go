@@ -33,8 +33,9 @@ type Job struct {
 	process *os.Process
 }
 
-// throughShell changes the command for a batch file to cmd.exe with a safe command line; Windows
-// would run cmd.exe in any case.
+// throughShell changes the command for a batch file to cmd.exe with a safe command line: Windows
+// would run cmd.exe in any case. It leaves other commands unchanged, and one that os/exec did not
+// find: Start returns cmd.Err. cmd.SysProcAttr must not be nil.
 func throughShell(cmd *exec.Cmd) error {
 	file := cmd.Path
 	if found, err := exec.LookPath(file); err == nil {

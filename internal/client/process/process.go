@@ -102,10 +102,13 @@ func (p *Process) openPipes() error {
 		}
 		p.pipeEnds = append(p.pipeEnds, r, w)
 	}
-	// The child reads its standard input and writes the other two.
-	p.cmd.Stdin, p.Stdin = p.pipeEnds[0], p.pipeEnds[1]
-	p.Stdout, p.cmd.Stdout = p.pipeEnds[2], p.pipeEnds[3]
-	p.stderrPipe, p.cmd.Stderr = p.pipeEnds[4], p.pipeEnds[5]
+	// Each pipe has its read end first. The child reads its standard input and writes the other two.
+	p.cmd.Stdin = p.pipeEnds[0]
+	p.Stdin = p.pipeEnds[1]
+	p.Stdout = p.pipeEnds[2]
+	p.cmd.Stdout = p.pipeEnds[3]
+	p.stderrPipe = p.pipeEnds[4]
+	p.cmd.Stderr = p.pipeEnds[5]
 	return nil
 }
 
@@ -200,8 +203,7 @@ func (p *Process) readStderr() {
 
 // End shuts the process down (2025-11-25 basic/lifecycle, "stdio"): it closes the standard input,
 // sends SIGTERM if the server does not exit in time, and then SIGKILL. The signals go to the whole
-// group. End then waits until the group is reaped and the output was read. It may be called again, and
-// only waits then.
+// group. End then waits until the group is reaped and the output was read. Another call only waits.
 func (p *Process) End() {
 	p.endOnce.Do(func() {
 		close(p.closing)
@@ -218,7 +220,7 @@ func (p *Process) End() {
 	if !pause.Within(p.reaped, reapTime) {
 		p.closePipes() // the process cannot be killed
 	}
-	// The closed pipes end both readers.
+	// All pipes are closed, here or by reap, so both readers end.
 	pause.Within(p.outputEnded, StderrGrace)
 	pause.Within(p.stderrEnded, StderrGrace)
 }

@@ -97,9 +97,9 @@ func (c *Connector) newBaseTransport(opt ConnectorOptions) *http.Transport {
 		ForceAttemptHTTP2:   true,
 		DisableCompression:  true,
 		TLSHandshakeTimeout: max(opt.Connect, 0),
-		TLSClientConfig: network.WithCertificateHook(opt.TLS, func(shown bool) {
+		TLSClientConfig: network.WithCertificateHook(opt.TLS, func(hasOwn bool) {
 			c.certRequested.Store(true)
-			c.certMissing.Store(!shown)
+			c.certMissing.Store(!hasOwn)
 		}),
 		MaxResponseHeaderBytes: 4 * maxHeader,
 		MaxIdleConnsPerHost:    256, // requests in parallel: what is not kept is dialed again
