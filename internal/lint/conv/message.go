@@ -174,7 +174,7 @@ func (c *Conversation) readReceived(f *wire.Frame, s *Stream, m *wire.Message) {
 	e.Rev = c.revOf(s)
 	e.Value = m.Params
 	e.Pointer = "/params"
-	if m.Kind == wire.Notification && s == nil { // over stdio only its members name its request
+	if m.Kind == wire.Notification && s == nil { // over stdio only the notification's members name its request
 		e.Call = c.CallWithToken(Key(Inside(m.Params, "progressToken")))
 		if id := Inside(m.Params, "_meta", MetaPrefix+"subscriptionId"); id != nil {
 			e.Call = c.CallWithID(Key(id))
@@ -192,10 +192,10 @@ func (c *Conversation) readReceived(f *wire.Frame, s *Stream, m *wire.Message) {
 		c.send(e)
 	case wire.Request:
 		// OnAsk is for checks of the request as a message. OnQuestion, which sendQuestion emits, is for
-		// checks of its question; an input_required result has questions too.
+		// checks of its question: an input_required result has questions too, which are no JSON-RPC
+		// requests.
 		e.Kind = OnAsk
 		c.send(e)
-		// OnQuestion is also for input requests in a result, which are no JSON-RPC requests.
 		sendQuestion(e, m.Method, e.Value, e.Pointer)
 	default:
 	}
@@ -203,8 +203,8 @@ func (c *Conversation) readReceived(f *wire.Frame, s *Stream, m *wire.Message) {
 	c.send(e)
 }
 
-// readReply reads a result or an error. It emits the events of the message, then of its parts, and
-// after a result of a known request OnDone.
+// readReply reads a result or an error, and emits the events of the message. For the result of a
+// known request it then emits the events of its parts, and OnDone last.
 func (c *Conversation) readReply(e Event) {
 	m := e.Message
 	s := e.Stream
@@ -232,6 +232,7 @@ func (c *Conversation) readReply(e Event) {
 		failure.Members = nil
 		c.send(failure)
 	} else if e.Call != nil && m.Kind == wire.Response {
+		// Only the result of a known request has parts with a known meaning.
 		e.Kind = OnResult
 		e.Subject = e.Method
 		if e.Call.Name != "" {

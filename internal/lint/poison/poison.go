@@ -443,11 +443,11 @@ type Names map[string]bool
 
 // NamesOf returns the set of names.
 func NamesOf(names []string) Names {
-	own := make(Names, len(names))
+	set := make(Names, len(names))
 	for _, name := range names {
-		own[name] = true
+		set[name] = true
 	}
-	return own
+	return set
 }
 
 // commandWords match words that order or discourage something.
@@ -471,22 +471,26 @@ var toolStatements = sync.OnceValue(func() *regexp.Regexp {
 		`\bstop using (?:the )?(?:tool )?` + name)
 })
 
-// findToolCommand returns the first sentence that tells a model what to do with another server's
-// tool: a name that is no tool of this server and is not quoted in the definition. It returns "" if
-// there is no such sentence, or if own is nil.
+// findToolCommand returns the first sentence that tells a model what to do with a tool of another
+// server, or "" if there is none or own is nil. A name that looks like the name of a tool is such a
+// tool if it is not in own and is no JSON string in the definition, as the name of an argument is.
 func findToolCommand(text string, own Names, definition json.RawMessage) string {
 	if own == nil || commandWords.findFirst(text) == "" {
 		return ""
 	}
-	for _, sentence := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '!' || r == ';' }) {
-		for _, part := range strings.Split(sentence, ". ") {
-			if commandWords.findFirst(part) == "" {
+	endsLine := func(r rune) bool { return r == '\n' || r == '!' || r == ';' }
+	for _, line := range strings.FieldsFunc(text, endsLine) {
+		for _, sentence := range strings.Split(line, ". ") {
+			if commandWords.findFirst(sentence) == "" {
 				continue
 			}
-			for _, found := range toolStatements().FindAllStringSubmatch(part, maxMatches) {
-				name := strings.Trim(found[1]+found[2], "`'\"")
-				if isToolName(name) && !own[name] && !bytes.Contains(definition, jsonraw.Quote(name)) {
-					return strings.TrimSpace(part)
+			for _, found := range toolStatements().FindAllStringSubmatch(sentence, maxMatches) {
+				name := strings.Trim(found[1]+found[2], "`'\"") // one of the two groups is empty
+				if !isToolName(name) || own[name] {
+					continue
+				}
+				if isInDefinition := bytes.Contains(definition, jsonraw.Quote(name)); !isInDefinition {
+					return strings.TrimSpace(sentence)
 				}
 			}
 		}
@@ -497,12 +501,12 @@ func findToolCommand(text string, own Names, definition json.RawMessage) string 
 // isToolName reports whether word looks like the name of a tool: it has an underscore, or a capital
 // after a small letter.
 func isToolName(word string) bool {
-	small := false
+	wasSmall := false // the previous letter
 	for _, r := range word {
-		if r == '_' || small && r >= 'A' && r <= 'Z' {
+		if r == '_' || wasSmall && r >= 'A' && r <= 'Z' {
 			return true
 		}
-		small = r >= 'a' && r <= 'z'
+		wasSmall = r >= 'a' && r <= 'z'
 	}
 	return false
 }
