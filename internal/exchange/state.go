@@ -133,9 +133,12 @@ func (s *State) Add(p *PlacedFrame) {
 	if p.Role != wire.RoleCarrier {
 		s.Kinds = s.Kinds.With(p.Frame.Kind)
 	}
-	// Message is the whole batch for each of its items: its problems and its size count once.
+	// The roles before RoleHead are for the messages of the exchange, except its cancellation.
+	isMessage := p.Role < wire.RoleHead
+	// Each item of a batch has the whole batch as its Message: the problems and the size of the batch
+	// count once, with its first item.
 	isFirstItem := p.Item <= 0
-	if p.Message != nil && isFirstItem && p.Role < wire.RoleHead { // the roles before it are messages
+	if p.Message != nil && isFirstItem && isMessage {
 		s.Findings = append(s.Findings, p.Message.Problems...)
 	}
 	if p.Message != nil && p.Message.Kind == wire.Notification && p.Role != wire.RoleRelated {
@@ -148,11 +151,13 @@ func (s *State) Add(p *PlacedFrame) {
 	if p.Frame.SSE != nil && p.Frame.SSE.ID != nil {
 		s.Resumable = true
 	}
-	isMessage := p.Role < wire.RoleHead || p.Role == wire.RoleCancellation
-	if isFirstItem && (isMessage || p.Frame.Kind == wire.Noise) {
+	hasSize := isMessage || p.Role == wire.RoleCancellation || p.Frame.Kind == wire.Noise
+	if isFirstItem && hasSize {
 		s.AddSize(p.Frame.Dir, p.Size)
 	}
-	// The exchange lasts as long as its response may come, and a separate stream until its last frame.
+	// An exchange lasts until its response, which may come after a failure without one (Unanswered). A
+	// response after the reported outcome or after the cancellation does not count. A separate stream
+	// lasts until its last frame.
 	isOpen := (s.IsOpen() || s.IsSeparate) && p.Role != wire.RoleRelated
 	isResponse := p.Role == wire.RoleResponse && !s.Reported && s.Cancel == nil
 	if isOpen || isResponse || s.Unanswered {
@@ -192,7 +197,7 @@ func (s *State) addByRole(p *PlacedFrame) {
 	case wire.RoleResponse:
 		if s.Cancel != nil {
 			s.Cancel.IsLate = true
-		} else if !s.Reported {
+		} else if !s.Reported { // else the sender has reported the outcome, which does not change
 			s.addResponse(p)
 		}
 	case wire.RoleOtherMessage:
@@ -208,7 +213,8 @@ func (s *State) addByRole(p *PlacedFrame) {
 			s.addResponseHead(p.Frame.HTTP)
 		}
 	case wire.RoleResumption:
-		s.LastSent = 0 // the following frames do not concern that message
+		// The GET has no message. If its connection cannot be opened, the request was sent nevertheless.
+		s.LastSent = 0
 		s.Notes.Resumed++
 		isStreamClosed := s.Cancel != nil && s.Cancel.ByClosedStream
 		if s.Unanswered || isStreamClosed { // the response may come on the new stream
