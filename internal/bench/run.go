@@ -28,7 +28,8 @@ func Run(ctx context.Context, p Plan, r *Recorder, call Call) {
 		run.runClosed(ctx)
 	}
 	run.calls.Wait()
-	// Only a whole run of the open model lasts as long as planned, whatever its last call took.
+	// In the open model a run that was not stopped counts for its planned duration at least, also if
+	// its last call ended earlier.
 	minDuration := time.Duration(0)
 	if p.IsOpen() && ctx.Err() == nil {
 		minDuration = p.Duration

@@ -22,11 +22,12 @@ func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) 
 	b.src = &lineReader{r: bufio.NewReaderSize(in, 64<<10), limit: b.f.Limits.WithDefaults().Message}
 	stopEnding := context.AfterFunc(ctx, b.window.end)
 	defer stopEnding()
-	filtering, stopFilter := withGrace(ctx, filterGrace)
+	// After an interruption, --jq may still filter the results of the calls that were sent.
+	filterCtx, stopFilter := withGrace(ctx, filterGrace)
 	defer stopFilter()
 	write := func(lines []*batchLine) {
-		if b.results.write(filtering, lines) != nil { // further results are not written
-			stop()
+		if b.results.write(filterCtx, lines) != nil {
+			stop() // further results would not be written
 		}
 	}
 	var callers sync.WaitGroup

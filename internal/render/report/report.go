@@ -201,6 +201,7 @@ func stepJSON(s Step) json.RawMessage {
 	j.Text("state", string(s.State))
 	if s.State != Skipped {
 		j.Text("kind", failure.KindName(s.Kind))
+		// After a signal the exit code is 128 and the signal's number, see wire.Outcome.ExitCode.
 		j.Number("exit", int64(s.Kind.ExitCode()+s.Ended.Signal))
 		j.Number("durationNs", int64(s.Took))
 	}

@@ -54,7 +54,8 @@ func (h *Hosts) visibleTools() []HostTool {
 	return tools
 }
 
-// verdictCounts returns the numbers of a host's tools for each verdict other than "ok", or "".
+// verdictCounts returns the numbers of a host's tools for each verdict other than "ok" as a text, or
+// "" if all are "ok".
 func (h *Hosts) verdictCounts(host int) string {
 	var parts []string
 	for _, word := range verdictWords {
@@ -71,8 +72,8 @@ func (h *Hosts) verdictCounts(host int) string {
 	return strings.Join(parts, ", ")
 }
 
-// reasons returns why a host does not accept tools unchanged, each with the first tool and the
-// number of the others.
+// reasons returns why a host does not accept tools unchanged: a line for each reason, with its first
+// tool and the number of the others.
 func (h *Hosts) reasons(host int) []string {
 	tools := map[string][]string{} // by reason
 	var order []string
@@ -112,7 +113,8 @@ func (t *textWriter) writeHosts(h *Hosts) {
 	if h == nil {
 		return
 	}
-	if !h.Whole && len(h.visibleTools()) == 0 { // all hosts accept all tools unchanged
+	isAllOK := !h.Whole && len(h.visibleTools()) == 0 // all hosts accept all tools unchanged
+	if isAllOK {
 		return
 	}
 	advice := " (--hosts shows which)"
@@ -123,18 +125,19 @@ func (t *textWriter) writeHosts(h *Hosts) {
 	tools := english.Plural(len(h.Tools), "tool")
 	t.writeLine(0, t.st.Strong("hosts")+"  "+tools+", checked against the limits of model interfaces"+advice)
 	for i, host := range h.Hosts {
-		counts := h.verdictCounts(i)
-		if counts == "" && !h.Whole {
+		countsText := h.verdictCounts(i)
+		if countsText == "" && !h.Whole {
 			continue
 		}
-		if counts == "" {
-			counts = "all ok"
+		if countsText == "" {
+			countsText = "all ok"
 		}
 		column := ""
 		if h.Whole {
 			column = fmt.Sprintf("%d ", i+1)
 		}
-		t.writeLine(indent, fmt.Sprintf("%s%s  %s (%s, %s)", column, term.Pad(host.ID, 16), counts, host.Title, host.Date))
+		id := term.Pad(host.ID, 16)
+		t.writeLine(indent, fmt.Sprintf("%s%s  %s (%s, %s)", column, id, countsText, host.Title, host.Date))
 		if h.Whole {
 			for _, line := range h.reasons(i) {
 				t.writeLine(indent+2, t.st.Line(line))
