@@ -398,7 +398,7 @@ func pageOf[T any](name string, all []T, q toolArguments, describe func(T) strin
 	return p
 }
 
-// find implements the tool find.
+// find answers a call of the tool named find.
 func (a *tools) find(ctx context.Context, q toolArguments) (*page, error) {
 	query, err := a.query(q)
 	if err != nil {
@@ -417,8 +417,8 @@ func (a *tools) find(ctx context.Context, q toolArguments) (*page, error) {
 	return p, nil
 }
 
-// conversations implements the tool conversations. With a filter of the command line it lists only
-// the conversations with an exchange that matches.
+// conversations answers a call of the tool named conversations. With a filter of the command line it
+// lists only the conversations with an exchange that matches.
 func (a *tools) conversations(ctx context.Context, q toolArguments) (*page, error) {
 	all := a.reader.Conversations()
 	pending := 0
@@ -444,7 +444,7 @@ func (a *tools) conversations(ctx context.Context, q toolArguments) (*page, erro
 	}), pending), nil
 }
 
-// listTools implements the tool tools.
+// listTools answers a call of the tool named tools: it lists the tools of the recorded servers.
 func (a *tools) listTools(ctx context.Context, q toolArguments) (*page, error) {
 	query, err := a.query(q)
 	if err != nil {
@@ -458,7 +458,9 @@ func (a *tools) listTools(ctx context.Context, q toolArguments) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found.Pending > 0 { // no tools yet: the reason why one is missing could be wrong
+	// A tool's Reason says why a client may not see or call it, and depends on all rows. Return no
+	// tools before all rows are searched.
+	if found.Pending > 0 {
 		return a.setUnsearched(&page{name: "tools"}, found.Pending), nil
 	}
 	all, err := a.reader.Tools(ctx, query)
@@ -475,7 +477,7 @@ func (a *tools) listTools(ctx context.Context, q toolArguments) (*page, error) {
 			cmp.Or(t.Server, t.Target),
 			t.Name,
 			t.Listed,
-			t.Page,
+			t.Page, // of the server's list, such as "1 of 2"
 			t.Schema,
 			t.Called,
 			t.Failed,
@@ -520,7 +522,7 @@ type statsRow struct {
 	seconds []float64
 }
 
-// stats implements the tool stats. The groups with the most exchanges are first.
+// stats answers a call of the tool named stats. The groups with the most exchanges are first.
 func (a *tools) stats(ctx context.Context, q toolArguments) (*page, error) {
 	type group struct{ server, method, name string }
 	byGroup := map[group]*statsRow{}
@@ -582,7 +584,7 @@ type rowFindings struct {
 	Findings []view.Finding `json:"findings"`
 }
 
-// findings implements the tool findings. It shows at most maxFindings of each exchange.
+// findings answers a call of the tool named findings. It shows at most maxFindings of each exchange.
 func (a *tools) findings(ctx context.Context, q toolArguments) (*page, error) {
 	query, err := a.query(q, "has:finding")
 	if err != nil {

@@ -22,16 +22,16 @@ import (
 
 // options has the arguments of mcpc inspect.
 type options struct {
-	file    string
-	filter  string
-	words   []string
-	argv    []string
-	web     bool
-	mcp     bool
-	noOpen  bool
-	port    int
-	allow   []string
-	allowed view.Powers
+	file   string
+	filter string
+	words  []string
+	argv   []string
+	web    bool
+	mcp    bool
+	noOpen bool
+	port   int
+	allow  []string
+	powers view.Powers // from allow
 }
 
 // Allowed are the values of --allow.
@@ -176,7 +176,7 @@ func (o *options) parseAllow() error {
 	}
 	// At the terminal the user acts, so everything is allowed; a page could be driven by another program.
 	allows := func(word string) bool { return !o.web || slices.Contains(o.allow, word) }
-	o.allowed = view.Powers{
+	o.powers = view.Powers{
 		Resend:    allows("resend"),
 		Call:      allows("call"),
 		Intercept: allows("intercept"),
@@ -200,15 +200,17 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	if lacksTerminal && o.file == "" {
 		return noTerminal(wire.Run("log --follow") + " prints lines")
 	}
-	v, out := liveview.Open(
-		f,
-		// A page never starts commands.
-		liveview.Options{Path: o.file, Powers: o.allowed, Exec: !o.web && slices.Contains(o.allow, "call")},
-	)
+	v, out := liveview.Open(f, liveview.Options{
+		Path:   o.file,
+		Powers: o.powers,
+		// A page never starts the commands of configured or remembered servers. The command in o.argv is
+		// different: the user gave it, and it is started below.
+		Exec: !o.web && slices.Contains(o.allow, "call"),
+	})
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	f.IsConnected.Store(true)
+	f.IsConnected.Store(true) // so that a signal waits for Close
 	// Close works also after a signal, which ends ctx.
 	defer func() { err = cmdutil.Join(err, cmdutil.Exit(v.Close(context.WithoutCancel(ctx)))) }()
 	if lacksTerminal { // reported only after the file was found to be readable

@@ -62,7 +62,7 @@ func pieceOf(text string, offset, limit int) *piece {
 	return p
 }
 
-// show implements the tool show. It returns the result as text and as JSON.
+// show answers a call of the tool named show. It returns the result as text and as JSON.
 func (a *tools) show(ctx context.Context, q toolArguments) (string, json.RawMessage, error) {
 	if err := a.checkFilter(ctx, q.Key); err != nil {
 		return "", nil, err
