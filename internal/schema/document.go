@@ -168,14 +168,16 @@ func (w *inliner) writeConjunct(p, conjunct part) {
 	delete(w.following, target.pointer)
 }
 
-// writeKeyword writes the value of a keyword.
+// writeKeyword writes the value of a keyword: the schemas in it with their references replaced, and a
+// list whose order has no meaning in canonical order.
 func (w *inliner) writeKeyword(p part, name string) {
 	members, _ := jsonraw.Object(p.raw)
-	items, notArray := jsonraw.Array(p.raw)
+	items, err := jsonraw.Array(p.raw)
+	isArray := err == nil
 	switch {
-	case unorderedKeywords()[name] && notArray == nil:
+	case unorderedKeywords()[name] && isArray:
 		w.out = append(w.out, jsonraw.List(sortCanonical(items))...)
-	case slices.Contains(HoldMap, name) && len(members) > 0:
+	case slices.Contains(HoldMap, name) && len(members) > 0: // schemas by name
 		w.out = append(w.out, '{')
 		for i, m := range members {
 			w.writeComma(i)
@@ -183,14 +185,14 @@ func (w *inliner) writeKeyword(p part, name string) {
 			w.writeSchema(p.member(m.Name, m.Value))
 		}
 		w.out = append(w.out, '}')
-	case slices.Contains(HoldList, name) && notArray == nil:
+	case slices.Contains(HoldList, name) && isArray: // a list of schemas
 		w.out = append(w.out, '[')
 		for i, item := range items {
 			w.writeComma(i)
 			w.writeSchema(p.item(i, item))
 		}
 		w.out = append(w.out, ']')
-	case slices.Contains(HoldOne, name):
+	case slices.Contains(HoldOne, name): // one schema
 		w.writeSchema(p)
 	default:
 		w.out = append(w.out, p.raw...)

@@ -87,11 +87,12 @@ func mapFile(f *os.File, dir Dir, size int) ([]byte, error) {
 		return nil, err
 	}
 	editMappings(func(all []mapping) []mapping {
-		return append(all, mapping{addressOf(mapped), mapped, dir, new(sync.Map)})
+		return append(all, mapping{start: addressOf(mapped), bytes: mapped, dir: dir, notes: new(sync.Map)})
 	})
 	return mapped, nil
 }
 
+// unmap removes the mapping of a file from mappings, and then unmaps the file.
 func unmap(mapped []byte) error {
 	start := addressOf(mapped)
 	editMappings(func(all []mapping) []mapping {
@@ -100,7 +101,7 @@ func unmap(mapped []byte) error {
 	return unix.Munmap(mapped)
 }
 
-// editMappings replaces mappings by a changed copy.
+// editMappings replaces mappings by the result of edit, which gets a copy.
 func editMappings(edit func([]mapping) []mapping) {
 	mappingsMu.Lock()
 	defer mappingsMu.Unlock()
@@ -109,10 +110,11 @@ func editMappings(edit func([]mapping) []mapping) {
 		all = slices.Clone(*old)
 	}
 	all = edit(all)
-	mappings.Store(&all)
 	if len(all) == 0 {
-		mappings.Store(nil)
+		mappings.Store(nil) // findMapping then compares no addresses
+		return
 	}
+	mappings.Store(&all)
 }
 
 // addressOf returns the address of the first byte of p. It allocates no memory.

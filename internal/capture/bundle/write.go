@@ -33,8 +33,8 @@ type part struct {
 	open func() io.Reader
 }
 
-// Write writes a bundle: the page, then the archive. The same content gives the same bytes. It
-// returns an *Error for a capture that Open would refuse.
+// Write writes a bundle: the page, then the archive, which has the page as a member again. The same
+// content gives the same bytes. Write returns an *Error for a member that Open would refuse.
 func Write(w io.Writer, c Content) error {
 	page := buildPage(c)
 	parts := []part{
@@ -61,7 +61,8 @@ func Write(w io.Writer, c Content) error {
 	if err != nil {
 		return err
 	}
-	pageLength, err := io.Copy(w, readerOf(append(page, []byte(pageEnd))...)())
+	pageAndEnd := append(page, []byte(pageEnd))
+	pageLength, err := io.Copy(w, readerOf(pageAndEnd...)())
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func Write(w io.Writer, c Content) error {
 	return writeArchive(w, pageLength, c.Modified.UTC(), parts)
 }
 
-// readerOf returns a function that opens a reader of some texts, one after the other.
+// readerOf returns a function that opens a reader of texts, one after the other.
 func readerOf(texts ...[]byte) func() io.Reader {
 	return func() io.Reader {
 		all := make([]io.Reader, len(texts))
@@ -81,7 +82,8 @@ func readerOf(texts ...[]byte) func() io.Reader {
 }
 
 // writeArchive writes the members, all with the same time. The page before the archive has pageLength
-// bytes: offsets in the archive's directory count from the beginning of the file.
+// bytes: offsets in the archive's directory count from the beginning of the file. It returns an
+// *Error for a member that Open would refuse.
 func writeArchive(w io.Writer, pageLength int64, modified time.Time, parts []part) error {
 	z := zip.NewWriter(w)
 	z.SetOffset(pageLength)
