@@ -161,7 +161,7 @@ func (e *Entry) Inner() []string {
 
 // Resolve returns the URI of a file of the skill. name is a path relative to the folder of the
 // skill, as in the links of its files, or a URI; "" is SKILL.md. It fails for a file outside of the
-// folder, and for a file that a skill which is not Dynamic does not list.
+// folder, and for a file that is not listed, unless the skill is Dynamic.
 func (e *Entry) Resolve(name string) (uri string, err error) {
 	uri = name
 	if name == "" {
@@ -190,7 +190,8 @@ func (e *Entry) Resolve(name string) (uri string, err error) {
 type Mismatch struct {
 	URI string
 	// What is the property that differs: "name" of a file that is not listed, "size", "digest" or
-	// "front matter". Got is the value of the file, Want the value of the entry.
+	// "front matter". Got is the value of the file. Want is the value of the entry, or for a "name" the
+	// words that complete the sentence of Error.
 	What, Got, Want string
 }
 
@@ -205,19 +206,20 @@ func (e *Entry) Verify(uri string, content []byte) error {
 	f, listed := e.File(uri)
 	got := Digest(content)
 	if !listed && !e.Dynamic {
-		return &Mismatch{uri, "name", "not listed", "which files there are"}
+		return &Mismatch{URI: uri, What: "name", Got: "not listed", Want: "which files there are"}
 	}
 	if listed && f.Size != int64(len(content)) {
-		return &Mismatch{uri, "size", strconv.Itoa(len(content)), strconv.FormatInt(f.Size, 10)}
+		size := strconv.Itoa(len(content))
+		return &Mismatch{URI: uri, What: "size", Got: size, Want: strconv.FormatInt(f.Size, 10)}
 	}
 	if listed && f.Digest != got {
-		return &Mismatch{uri, "digest", got, f.Digest}
+		return &Mismatch{URI: uri, What: "digest", Got: got, Want: f.Digest}
 	}
 	if uri != e.URI {
 		return nil
 	}
 	if got, want, same := CompareFront(content, e.Front); !same {
-		return &Mismatch{uri, "front matter", got, want}
+		return &Mismatch{URI: uri, What: "front matter", Got: got, Want: want}
 	}
 	return nil
 }

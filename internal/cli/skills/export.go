@@ -108,7 +108,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	for i := range entries {
 		x, err := planExport(c, &entries[i])
 		if err != nil {
-			return cmdutil.Exit(refusedOutcome(c, x.Entry, err))
+			return cmdutil.Exit(refusedOutcome(c, &entries[i], err))
 		}
 		all = append(all, x)
 	}
@@ -116,7 +116,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	if out := confirmExport(ctx, f, c, dir, all, yes); !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	for i := range all { // all of them before the first is written
+	for i := range all { // read all skills before the first is written
 		if out := all[i].read(ctx, c); !out.OK() {
 			if len(words) == 0 && (out.Kind == wire.Refused || out.Kind == wire.OutputInvalid) {
 				out.Hint = wire.RunOnServer("skills verify") + " checks all skills; " +
@@ -163,15 +163,18 @@ func writeFailure(x export, err error) wire.Outcome {
 // be a file on every system, or if two paths collide.
 func planExport(c *connect.Conn, e *skill.Entry) (export, error) {
 	folder, err := e.Folder()
-	if err == nil {
-		err = e.Collision()
+	if err != nil {
+		return export{}, err
+	}
+	if err := e.Collision(); err != nil {
+		return export{}, err
 	}
 	for _, file := range e.Files {
-		if _, bad := e.Path(file.URI); err == nil {
-			err = bad
+		if _, err := e.Path(file.URI); err != nil {
+			return export{}, err
 		}
 	}
-	return export{Entry: e, folder: path.Join(serverFolder(c), folder)}, err
+	return export{Entry: e, folder: path.Join(serverFolder(c), folder)}, nil
 }
 
 // read reads and verifies the files of the skill into x.content. It refuses a skill with a file
@@ -187,8 +190,8 @@ func (x *export) read(ctx context.Context, c *connect.Conn) wire.Outcome {
 		return refusedOutcome(c, x.Entry, errors.New(v.unlistedProblem()))
 	}
 	for uri := range x.content {
-		if _, bad := x.Path(uri); bad != nil {
-			return refusedOutcome(c, x.Entry, bad)
+		if _, err := x.Path(uri); err != nil {
+			return refusedOutcome(c, x.Entry, err)
 		}
 	}
 	return out

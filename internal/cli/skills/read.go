@@ -267,11 +267,12 @@ func namedSkills(ctx context.Context, c *connect.Conn, words []string) (all []sk
 }
 
 // verifySkill reads and verifies all files of a skill, SKILL.md first, and returns their contents by
-// URI. If the server can list folders, it sets v.Unlisted to the files that the entry does not
-// list. It sets v.Problem if the skill is not used.
+// URI. If the server can list folders, these include the files in the folder of a dynamic skill,
+// whose entry lists none; for other skills verifySkill sets v.Unlisted to the files that the entry
+// does not list. It sets v.Problem if the skill is not used.
 func verifySkill(
 	ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict,
-) (files map[string][]byte, out wire.Outcome) {
+) (map[string][]byte, wire.Outcome) {
 	uris := []string{e.URI}
 	for _, file := range e.Files {
 		if file.URI != e.URI {
@@ -279,13 +280,13 @@ func verifySkill(
 		}
 	}
 	if settings, _ := c.Extension(skill.Extension); string(jsonraw.First(settings, "directoryRead")) == "true" {
-		dynamicURIs, out := compareFolder(ctx, c, e, v)
+		folderURIs, out := compareFolder(ctx, c, e, v)
 		if !out.OK() {
 			return nil, out
 		}
-		uris = append(uris, dynamicURIs...)
+		uris = append(uris, folderURIs...)
 	}
-	files = map[string][]byte{}
+	files := map[string][]byte{}
 	total := 0
 	for _, uri := range uris {
 		content, problem, out := readFile(ctx, c, e, uri)
@@ -308,14 +309,14 @@ func verifySkill(
 }
 
 // compareFolder lists the folder of a skill, and looks for files that its entry does not list. It
-// returns them if the skill is dynamic, because its entry lists no files, and otherwise adds them to
+// returns their URIs if the skill is dynamic: its entry lists no files. Otherwise it adds them to
 // v.Unlisted.
 func compareFolder(ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict) ([]string, wire.Outcome) {
 	listedURIs, out := listFolderFiles(ctx, c, e, v)
 	if !out.OK() {
 		return nil, out
 	}
-	var dynamicURIs []string
+	var folderURIs []string
 	for _, uri := range listedURIs {
 		if _, known := e.File(uri); known || uri == e.URI {
 			continue
@@ -327,9 +328,9 @@ func compareFolder(ctx context.Context, c *connect.Conn, e *skill.Entry, v *verd
 		if _, err := e.Path(uri); err != nil {
 			return nil, refusedOutcome(c, e, err)
 		}
-		dynamicURIs = append(dynamicURIs, uri)
+		folderURIs = append(folderURIs, uri)
 	}
-	return dynamicURIs, wire.Outcome{}
+	return folderURIs, wire.Outcome{}
 }
 
 // maxFolders bounds the folders of a skill that listFolderFiles lists, maxPages the requests for it.
