@@ -69,8 +69,9 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 	}
 }
 
-// reportSignal writes the JSON error for a command that a signal ends at once. The command may
-// still run in its goroutine, so it uses only what is safe for concurrent use.
+// reportSignal writes the JSON error if Run returns because of a signal without waiting for the
+// command, and the command is to print JSON. The command may still run in its goroutine, so
+// reportSignal uses only what is safe for concurrent use.
 func reportSignal(f *cmdutil.Factory, args []string, sig os.Signal) {
 	if !f.AsksJSON(args) {
 		return
@@ -80,7 +81,7 @@ func reportSignal(f *cmdutil.Factory, args []string, sig os.Signal) {
 		o.Reached = wire.Unknown
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(cmdutil.ErrInterrupted{Sig: sig})
+	cancel(cmdutil.ErrInterrupted{Sig: sig}) // WithSignal takes the signal from the cause
 	failure.WriteJSON(f.Err, term.StyleFor(f.Err, "never", f.Getenv), cmdutil.WithSignal(ctx, o))
 }
 

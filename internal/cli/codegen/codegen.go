@@ -57,7 +57,7 @@ secret. The same list of tools always produces the same code.`,
   mcpc codegen --go --package weather -- mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			o.argv, err = meant.OnlyURL(f, cmd, args)
+			o.argv, err = meant.OnlyURL(f, cmd, args) // the command after --; a URL is the only other argument
 			if err != nil {
 				return err
 			}
@@ -91,7 +91,7 @@ secret. The same list of tools always produces the same code.`,
 	flags.BoolVar(&o.cli, "cli", false, "write a command as a shell script")
 	flags.BoolVar(&o.types, "types", false, "write only the types")
 	flags.StringVar(&o.pkg, "package", "tools", "Go package `name`")
-	f.AddAnswering(flags)
+	f.AddAnswering(flags) // the server may send requests while its tools are listed
 	return cmd
 }
 

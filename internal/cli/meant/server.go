@@ -230,13 +230,17 @@ var flagsOfMCPC = []string{"json", "jq", "wire", "explain", "no-validate", "curl
 // NoteFlagsAfterDashes prints a note if a flag of mcpc is among the arguments of a server's
 // command, where mcpc does not read it.
 func NoteFlagsAfterDashes(f *cmdutil.Factory, cmd *cobra.Command, argv []string) {
-	if len(argv) == 0 || !f.CommandHasTrait(cmd.Name(), cmdutil.AsksServer) || filepath.Base(argv[0]) == "mcpc" {
+	if len(argv) == 0 || !f.CommandHasTrait(cmd.Name(), cmdutil.AsksServer) {
+		return
+	}
+	if filepath.Base(argv[0]) == "mcpc" { // its own flags may be meant
 		return
 	}
 	for _, word := range argv[1:] {
 		flag, isLong := strings.CutPrefix(word, "--")
 		name, _, _ := strings.Cut(flag, "=")
-		if isLong && slices.Contains(flagsOfMCPC, name) && cmd.Flags().Lookup(name) != nil {
+		isFlagOfCommand := cmd.Flags().Lookup(name) != nil // not every command has all of flagsOfMCPC
+		if isLong && slices.Contains(flagsOfMCPC, name) && isFlagOfCommand {
 			f.Note("--" + name + " after -- is an argument of the server's command; a flag of mcpc goes before --")
 			return
 		}

@@ -98,8 +98,10 @@ func NewBundle(
 	if err != nil {
 		return nil, err
 	}
-	// A large recording's rows stay in memory while it is copied, so collect more often until then.
-	defer debug.SetGCPercent(debug.SetGCPercent(25))
+	// The rows of a large recording stay in memory while it is copied: collect more often until
+	// NewBundle returns.
+	percentBefore := debug.SetGCPercent(25)
+	defer debug.SetGCPercent(percentBefore)
 	b, err := copyWithoutSecrets(ctx, f, o, &Hider{Factory: f, Rules: rules, Level: levelOf(o.Strict)}, pick)
 	if err != nil {
 		return nil, err
