@@ -266,10 +266,12 @@ func (form spelling) marks(text string, place int) (mark, other uint64) {
 			second[i] = first[i]
 		case inHex:
 			digit := text[(place+i)/2] >> (4 - 4*((place+i)%2)) & 15
-			first[i], second[i] = "0123456789abcdef"[digit], "0123456789ABCDEF"[digit]
+			first[i] = "0123456789abcdef"[digit]
+			second[i] = "0123456789ABCDEF"[digit]
 		default:
 			value := sextet(text, form.firstBit()+6*(place+i))
-			first[i], second[i] = base64Letters[value], base64URLLetters[value]
+			first[i] = base64Letters[value]
+			second[i] = base64URLLetters[value]
 		}
 	}
 	return binary.LittleEndian.Uint64(first[:]), binary.LittleEndian.Uint64(second[:])
@@ -303,15 +305,19 @@ func (form spelling) match(raw []byte, offset int, text string) (from, to int) {
 	return form.withShared(raw, offset, text)
 }
 
-// withShared returns the range of a base64 text with the characters that it shares with its
-// neighbours, and its padding. offset is the place of its first complete character.
+// withShared returns the range in raw of the base64 form of text: its complete characters, which
+// begin at offset, a character before and after them that also has bits of a neighbouring byte, and
+// the padding.
 func (form spelling) withShared(raw []byte, offset int, text string) (from, to int) {
+	isBase64 := func(i int) bool { return base64Values[raw[i]] != noDigit }
 	from = offset
 	to = offset + form.length(text)
-	if form.firstBit() > 0 && from > 0 && base64Values[raw[from-1]] < 64 {
+	sharesFirst := form.firstBit() > 0
+	if sharesFirst && from > 0 && isBase64(from-1) {
 		from--
 	}
-	if (8*len(text)-form.firstBit())%6 > 0 && to < len(raw) && base64Values[raw[to]] < 64 {
+	sharesLast := (8*len(text)-form.firstBit())%6 > 0
+	if sharesLast && to < len(raw) && isBase64(to) {
 		to++
 		for range 2 {
 			if to < len(raw) && raw[to] == '=' {
@@ -323,7 +329,7 @@ func (form spelling) withShared(raw []byte, offset int, text string) (from, to i
 }
 
 // firstBit returns the bit of the text at which its first complete base64 character begins: the
-// bits before it share a character with the bytes before the text. It is for base64 only.
+// bits before it share a character with the bytes before the text. form must be a base64 form.
 func (form spelling) firstBit() int { return [...]int{0, 4, 2}[form-inBase64] }
 
 // sextet returns the six bits of text that begin at a bit, padded with zeros at the end of text.

@@ -263,20 +263,20 @@ func (k *kind) matchesPlainly(raw json.RawMessage, revision int) bool {
 // descriptions returns the descriptions of plain kinds, or nil if a kind is not plain.
 func (k kinds) descriptions() []string {
 	var all []string
-	for _, o := range k {
-		if o.plain == "" {
+	for _, one := range k {
+		if one.plain == "" {
 			return nil
 		}
-		all = append(all, o.describe())
+		all = append(all, one.describe())
 	}
 	return all
 }
 
 // discriminator returns the name of the member that names the kind of an object, or "" without such
-// a member.
+// a member. The value of that member is a literal in at least one of the kinds.
 func (k kinds) discriminator(revision int) string {
-	for _, o := range k {
-		for _, m := range o.members {
+	for _, one := range k {
+		for _, m := range one.members {
 			if m.contains(revision) && m.kind.isLiteral() {
 				return m.name
 			}
@@ -285,26 +285,29 @@ func (k kinds) discriminator(revision int) string {
 	return ""
 }
 
-// matchesDiscriminator reports whether an object whose discriminator name has the value mark can be of kind
-// k. mark is nil if the object has no such member.
-func (k *kind) matchesDiscriminator(name string, mark json.RawMessage, revision int) bool {
+// matchesDiscriminator reports whether an object can be of kind k. value is the object's member
+// called name, the discriminator, or nil if the object has no such member.
+func (k *kind) matchesDiscriminator(name string, value json.RawMessage, revision int) bool {
 	for _, m := range k.members {
 		if m.name == name && m.contains(revision) {
-			return mark == nil && m.isOptional || mark != nil && m.kind.matches(mark)
+			if value == nil {
+				return m.isOptional
+			}
+			return m.kind.matches(value)
 		}
 	}
 	return k.members == nil && k.items == nil
 }
 
-// discriminatorKind returns a kind with all values that a member called name, the discriminator of
-// the kinds, may have in a revision.
+// discriminatorKind returns the kind of the member called name, the discriminator of the kinds: its
+// alternatives are the values that the member may have in a revision, over all kinds.
 func (k kinds) discriminatorKind(name string, revision int) *kind {
 	merged := &kind{}
-	for _, o := range k {
-		for _, m := range o.members {
+	for _, one := range k {
+		for _, m := range one.members {
 			if m.name == name && m.contains(revision) {
 				merged.alternatives = append(merged.alternatives, m.kind)
-				merged.spans = append(merged.spans, m.span)
+				merged.spans = append(merged.spans, m.span) // each alternative has a span of revisions
 			}
 		}
 	}
