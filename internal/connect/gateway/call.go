@@ -102,9 +102,9 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 		return p.callTool(ctx, c, m, params, send)
 	case "prompts/get":
 		promptName := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
-		l, serverName, unreachable := p.findPrompt(ctx, promptName)
-		if unreachable != nil {
-			return unreachable.failureResponse(c, m, unreachable.lastFailure())
+		l, serverName, failedServer := p.findPrompt(ctx, promptName)
+		if failedServer != nil {
+			return failedServer.failureResponse(c, m, failedServer.lastFailure())
 		}
 		if l == nil {
 			return refuse(-32602, unknownPrompt(promptName))
@@ -135,9 +135,9 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 	return refuse(-32601, "Method not found")
 }
 
-// ambiguousName returns a member of params that differs from "name" only in case, or "". Some
-// servers would read it as the name of the tool, and so call a tool that is not allowed.
-func ambiguousName(params json.RawMessage) string {
+// secondName returns a member of params that differs from "name" only in case, or "". Some servers
+// would read it as the name of the tool, and so call a tool that is not allowed.
+func secondName(params json.RawMessage) string {
 	members, _ := jsonraw.Object(params)
 	for _, m := range members {
 		if m.Name != "name" && strings.EqualFold(m.Name, "name") {
@@ -149,7 +149,7 @@ func ambiguousName(params json.RawMessage) string {
 
 // callTool forwards a tools/call, and returns the response. It returns an error response for a tool
 // that no server lists or whose server did not answer, and a failed result for a tool that is not
-// served. A call that is forwarded approves the tool's definition.
+// served. It approves the tool's definition before it forwards the call.
 func (p *peer) callTool(
 	ctx context.Context,
 	c mcpserver.Caller,
@@ -157,24 +157,25 @@ func (p *peer) callTool(
 	params json.RawMessage,
 	send func([]byte),
 ) []byte {
-	if ambiguous := ambiguousName(params); ambiguous != "" {
-		return wire.ComposeError(m.ID, -32602, "params has "+ambiguous+" beside name")
+	if second := secondName(params); second != "" {
+		return wire.ComposeError(m.ID, -32602, "params has "+second+" beside name")
 	}
 	clientName := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
-	l, t, unreachable := p.findTool(ctx, clientName)
-	if unreachable != nil {
-		return unreachable.failureResponse(c, m, unreachable.lastFailure())
+	server, t, failedServer := p.findTool(ctx, clientName)
+	if failedServer != nil {
+		return failedServer.failureResponse(c, m, failedServer.lastFailure())
 	}
-	if l == nil {
+	if server == nil {
 		return wire.ComposeError(m.ID, -32602, "Unknown tool: "+clientName)
 	}
 	if t.refused != "" {
 		return toolFailureResponse(c, m, "the tool "+clientName+" is not served: "+t.refused)
 	}
-	if conn := l.connection(); conn != nil {
+	if conn := server.connection(); conn != nil { // without a connection, forward returns the failure
 		pin.Approve(ctx, conn, t.definition)
 	}
-	return p.gateway.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(t.serverName)), t.schema, send)
+	params = jsonraw.With(params, "name", jsonraw.Quote(t.serverName))
+	return p.gateway.forward(ctx, server, c, m, params, t.schema, send)
 }
 
 // noSchema is the schema of requests other than tools/call.

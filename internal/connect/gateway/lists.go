@@ -311,14 +311,14 @@ func withName(raw json.RawMessage, serverName, clientName string) json.RawMessag
 }
 
 // findServer returns the link of the server whose tables list a name, or nil. isListed searches the
-// tables of one server. If no stored table has the name, the servers are listed again. unreachable is
-// a server that may have the name but did not answer, or nil.
+// tables of one server. If no stored table has the name, the servers are listed again. failedServer
+// is a server that may have the name but did not answer, or nil.
 func (p *peer) findServer(
 	ctx context.Context,
 	k connect.Kind,
 	clientName string,
 	isListed func(*tables) bool,
-) (found, unreachable *link) {
+) (found, failedServer *link) {
 	prefix, _, _ := strings.Cut(clientName, separator)
 	for _, listAgain := range []bool{false, true} { // first the stored tables of all servers
 		for _, l := range p.links {
@@ -327,7 +327,7 @@ func (p *peer) findServer(
 			}
 			if listAgain {
 				if _, complete := l.listEntries(ctx, k); !complete {
-					unreachable = l
+					failedServer = l
 				}
 			}
 			l.mu.Lock()
@@ -338,17 +338,17 @@ func (p *peer) findServer(
 			}
 		}
 	}
-	return nil, unreachable
+	return nil, failedServer
 }
 
-// findTool finds a tool. If it is not found, l is nil, and unreachable is a server that may have it
-// but did not answer, or nil.
-func (p *peer) findTool(ctx context.Context, clientName string) (l *link, t *tool, unreachable *link) {
-	l, unreachable = p.findServer(ctx, connect.ToolKind, clientName, func(listed *tables) bool {
+// findTool finds a tool and its server. If it is not found, server is nil, and failedServer is a
+// server that may have it but did not answer, or nil.
+func (p *peer) findTool(ctx context.Context, clientName string) (server *link, t *tool, failedServer *link) {
+	server, failedServer = p.findServer(ctx, connect.ToolKind, clientName, func(listed *tables) bool {
 		t = listed.tools[clientName]
 		return t != nil
 	})
-	return l, t, unreachable
+	return server, t, failedServer
 }
 
 // freshSchema lists the tools again, and returns the inputSchema of a tool, or nil.
@@ -372,14 +372,16 @@ func (l *link) lastFailure() wire.Outcome {
 	return l.failed
 }
 
-// findPrompt finds a prompt and its name at the server. If it is not found, l is nil, and
-// unreachable is a server that may have it but did not answer, or nil.
-func (p *peer) findPrompt(ctx context.Context, clientName string) (l *link, serverName string, unreachable *link) {
-	l, unreachable = p.findServer(ctx, connect.PromptKind, clientName, func(listed *tables) (ok bool) {
+// findPrompt finds a prompt, its server and its name there. If it is not found, server is nil, and
+// failedServer is a server that may have it but did not answer, or nil.
+func (p *peer) findPrompt(
+	ctx context.Context, clientName string,
+) (server *link, serverName string, failedServer *link) {
+	server, failedServer = p.findServer(ctx, connect.PromptKind, clientName, func(listed *tables) (ok bool) {
 		serverName, ok = listed.prompts[clientName]
 		return ok
 	})
-	return l, serverName, unreachable
+	return server, serverName, failedServer
 }
 
 // unknownPrompt returns the error text for a prompt that findPrompt does not find.

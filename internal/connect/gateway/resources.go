@@ -87,9 +87,9 @@ func (p *peer) completionTarget(ctx context.Context, params json.RawMessage) (*l
 		return l, params, why
 	}
 	promptName := jsonraw.TextOrRaw(jsonraw.First(ref, "name"))
-	l, serverName, unreachable := p.findPrompt(ctx, promptName)
-	if unreachable != nil {
-		return nil, nil, "the server " + unreachable.Name + " did not answer"
+	l, serverName, failedServer := p.findPrompt(ctx, promptName)
+	if failedServer != nil {
+		return nil, nil, "the server " + failedServer.Name + " did not answer"
 	}
 	if l == nil {
 		return nil, nil, unknownPrompt(promptName)
