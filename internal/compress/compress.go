@@ -200,11 +200,11 @@ func (g *gzipReader) Read(to []byte) (int, error) {
 	if err != io.EOF {
 		return n, err
 	}
-	head, failed := g.src.Peek(2)
-	if len(head) == 0 {
-		return n, failed
+	head, peekErr := g.src.Peek(2)
+	if len(head) == 0 { // the last member has ended: io.EOF
+		return n, peekErr
 	}
-	if head[0] != 0x1f || len(head) == 2 && head[1] != 0x8b {
+	if head[0] != 0x1f || len(head) == 2 && head[1] != 0x8b { // not the signature of gzip
 		return n, errTrailing
 	}
 	err = g.member.Reset(g.src)
@@ -224,13 +224,14 @@ type reader struct {
 	trailing bool
 }
 
-// Read decodes bytes. It returns an error after the first one again.
+// Read decodes bytes. After an error, each Read returns that error again. The error is a GrowsError
+// once the body has grown too much: it may be made to fill the memory.
 func (r *reader) Read(to []byte) (int, error) {
 	if r.err != nil || len(to) == 0 {
 		return 0, r.err
 	}
 	n := 0
-	err := error(nil)
+	var err error
 	if r.decoder == nil {
 		err = r.startDecoder()
 	}
@@ -238,18 +239,19 @@ func (r *reader) Read(to []byte) (int, error) {
 		n, err = r.decoder.Read(to)
 	}
 	r.produced += int64(n)
-	if err == nil && r.produced > freeSize && r.produced/maxRatio > r.src.read {
+	growsTooMuch := r.produced > freeSize && r.produced/maxRatio > r.src.read
+	if err == nil && growsTooMuch {
 		err = &GrowsError{r.coding}
 	}
 	r.err = r.classifyError(err)
 	return n, r.err
 }
 
-// startDecoder starts the decoder. It returns io.EOF for an empty body.
+// startDecoder creates the decoder. It returns io.EOF for an empty body.
 func (r *reader) startDecoder() error {
 	src := bufio.NewReader(&r.src)
 	if _, err := src.Peek(1); err != nil {
-		return err // io.EOF for an empty body
+		return err
 	}
 	decoder, err := decoders[r.coding](src)
 	r.decoder = decoder

@@ -147,7 +147,7 @@ func (c *client) write(line any) error {
 	return err
 }
 
-// obey carries out an order.
+// obey carries out an order. Orders about messages are only known if Server.Live is set.
 func (c *client) obey(order Order) (Reply, error) {
 	s := c.server
 	switch order.Do {
@@ -166,8 +166,8 @@ func (c *client) obey(order Order) (Reply, error) {
 		s.label = order.Label
 		return Reply{}, nil
 	}
-	if !s.Live {
-		return Reply{}, fmt.Errorf("unknown order %q", order.Do) // as an mcpc without these orders replies
+	if !s.Live { // reply as an older mcpc does, which has no orders about messages
+		return Reply{}, fmt.Errorf("unknown order %q", order.Do)
 	}
 	return Reply{}, c.obeyHold(order)
 }
@@ -225,8 +225,8 @@ func (c *client) obeyHold(order Order) error {
 	return fmt.Errorf("unknown order %q", order.Do)
 }
 
-// writeEvents writes the differences between two states of the Desk as events, first all that is
-// held, until done is closed or the client does not read.
+// writeEvents writes the differences between two states of the Desk as events, until done is closed
+// or the client does not read. The first events are for all messages that are held already.
 func (c *client) writeEvents(done <-chan struct{}) {
 	changed, end := c.server.Desk.Changes()
 	defer end()
