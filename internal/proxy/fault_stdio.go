@@ -54,7 +54,8 @@ func (p *Pipe) connect() {
 	p.clientOutput.connect(p.ToClient)
 }
 
-// ForwardSent forwards what a client writes, until its end.
+// ForwardSent forwards what a client writes, until its end. It returns the error of reading it, or of
+// writing it to the server.
 func (p *Pipe) ForwardSent(from io.Reader) error {
 	p.connect()
 	lines := &splitter{pipe: p, outlet: &p.serverInput, handleLine: p.handleSent}

@@ -90,11 +90,11 @@ type tapping struct {
 	factory *cmdutil.Factory
 	cmd     *exec.Cmd
 	watcher *proxy.Watcher
-	// in, out and err are mcpc's ends of the server's standard streams.
-	in, out, err *os.File
-	send         func(os.Signal) // to the server
-	copies       sync.WaitGroup  // of the server's stdout and stderr
-	pipe         *proxy.Pipe
+	// serverIn, serverOut and serverErr are mcpc's ends of the server's standard streams.
+	serverIn, serverOut, serverErr *os.File
+	send                           func(os.Signal) // to the server
+	copies                         sync.WaitGroup  // of the server's stdout and stderr
+	pipe                           *proxy.Pipe
 	// ended is closed when the server has ended.
 	ended chan struct{}
 	// clientLeft is set by forwardInput when the client closes the server's stdin.
@@ -129,7 +129,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 		Desk:      faults.Desk,
 		Watcher:   t.watcher,
 		Target:    connect.CommandLine(argv),
-		ToServer:  t.in,
+		ToServer:  t.serverIn,
 		ToClient:  io.MultiWriter(seen, f.Out),
 		EndServer: func() { t.send(os.Kill) },
 		Context:   pipeCtx,
@@ -148,7 +148,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	go func() {
 		defer t.copies.Done()
 		defer seen.Close()
-		t.forwardOutput(t.pipe.ServerWriter(), t.out)
+		t.forwardOutput(t.pipe.ServerWriter(), t.serverOut)
 	}()
 	go t.forwardStderr()
 	code := t.wait()
@@ -185,9 +185,9 @@ func (t *tapping) start() wire.Outcome {
 	if err != nil {
 		return usage.LocalIO("opening a pipe for the server", err)
 	}
-	t.in = in
-	t.out = out
-	t.err = errs
+	t.serverIn = in
+	t.serverOut = out
+	t.serverErr = errs
 	t.cmd.Stdin = stdin
 	t.cmd.Stdout = stdout
 	t.cmd.Stderr = stderr
@@ -213,13 +213,14 @@ func (t *tapping) forwardInput() {
 	seen := t.watcher.MessageWriter(wire.Sent)
 	err := t.pipe.ForwardSent(io.TeeReader(t.factory.In, seen))
 	seen.Close()
-	t.clientLeft.Store(err == nil)
-	if err == nil {
+	hasInputEnded := err == nil // else the server stopped reading, or the input could not be read
+	t.clientLeft.Store(hasInputEnded)
+	if hasInputEnded {
 		go t.awaitClientExit()
 	}
-	t.in.Close()
-	if in := tty.File(t.factory.In); in != nil && err != nil {
-		in.Close()
+	t.serverIn.Close()
+	if clientPipe := tty.File(t.factory.In); clientPipe != nil && !hasInputEnded {
+		clientPipe.Close()
 	}
 }
 
@@ -248,9 +249,10 @@ const graceForOthers = time.Second
 func (t *tapping) forwardStderr() {
 	defer t.copies.Done()
 	seen := t.watcher.StderrWriter()
-	t.forwardOutput(writeCloser{io.MultiWriter(seen, t.factory.Err), seen}, t.err)
+	t.forwardOutput(writeCloser{io.MultiWriter(seen, t.factory.Err), seen}, t.serverErr)
 }
 
+// A writeCloser writes to a Writer and closes a Closer, which need not be the same.
 type writeCloser struct {
 	io.Writer
 	io.Closer
@@ -291,7 +293,7 @@ func (t *tapping) wait() int {
 	if t.clientLeft.Load() {
 		by = wire.Sent // the client asked the server to end
 	}
-	for _, f := range []*os.File{t.out, t.err} {
+	for _, f := range []*os.File{t.serverOut, t.serverErr} {
 		if err := f.SetReadDeadline(t.factory.Now()); errors.Is(err, os.ErrNoDeadline) {
 			t.send(os.Kill) // on Windows, reads end only when all writers have ended
 		}
