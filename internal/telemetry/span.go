@@ -34,8 +34,10 @@ type root struct {
 	start   time.Time
 }
 
-// beginRound starts a round and determines its parent. With Options.ContextIsOwnSpan, the context
-// in a sent request is its own span, unless an earlier request had the same one.
+// beginRound starts a round and determines the parent of its span: the context in the message, else
+// Options.Parent. With Options.ContextIsOwnSpan, the context in a sent request names the span itself,
+// unless an earlier request had the same one. A later round has the span over all rounds, req.root,
+// as parent.
 func (b *Builder) beginRound(req *request, p part) {
 	r := &req.round
 	r.start = p.Frame.Time
@@ -51,22 +53,25 @@ func (b *Builder) beginRound(req *request, p part) {
 		r.hasContext = true
 		r.parent = context
 	}
-	if header.IsValid() {
+	if header.IsValid() { // the HTTP head has a different context than the message
 		r.links = append(r.links, linkTo(header))
 	}
-	if req.root == nil {
+	if req.root == nil { // the first round
 		r.linkOtherTrace(b.options.Parent)
 		return
 	}
-	if outer := r.parent; r.hasContext && !isOwn && outer.Span != req.root.parent.Span {
-		r.links = append(r.links, linkTo(outer))
+	// The parent that the message names is replaced by the root: link to it, unless it is the root's
+	// parent.
+	hasParent := r.hasContext && !isOwn
+	if hasParent && r.parent.Span != req.root.parent.Span {
+		r.links = append(r.links, linkTo(r.parent))
 	}
 	r.parent = req.root.context
 	r.linkOtherTrace(req.root.context)
 }
 
-// linkOtherTrace replaces a parent in a different trace than the span itself by a link. It does nothing
-// unless the message named the span itself.
+// linkOtherTrace replaces the parent of the round's span by a link if the message names the span
+// itself, and the span is in a different trace than its parent.
 func (r *round) linkOtherTrace(parent Context) {
 	if r.ownContext == nil || !parent.IsValid() || parent.Trace == r.ownContext.Trace {
 		return

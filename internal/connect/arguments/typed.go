@@ -14,20 +14,21 @@ import (
 	"mcpc/internal/validate"
 )
 
-// typedValue returns the value of a word with the type that the schema wants. If a string is
-// allowed, the value is a string, even for 01234 or null; := sends other types. Digits are kept as
-// typed. problem describes what would be right, or is ""; value is then sent only with lenient.
-// note names what the user may have meant, or is "".
-func typedValue(w Word, place validate.Expected) (value json.RawMessage, problem, note string) {
-	if values := place.Values(); values != nil {
+// typedValue returns the value of a word with a type that the schema allows. If the schema allows a
+// string, the value is a string, even for 01234 or null; := sends other types. Digits are kept as
+// typed. If the value has no allowed type, problem says what would be right, and the value is sent
+// only by a lenient reading; otherwise problem is "". note says what the user may have meant
+// instead, or is "".
+func typedValue(w Word, expected validate.Expected) (value json.RawMessage, problem, note string) {
+	if values := expected.Values(); values != nil {
 		return enumValue(w, values)
 	}
-	types := place.Types()
+	types := expected.Types()
 	text := json.RawMessage(jsonraw.Quote(w.Text))
 	kind := kindOfJSON(w.Text)
 	if types == nil || slices.Contains(types, "string") {
-		allowsKind := allows(types, kind) && len(types) != 1 // a single type is string
-		if kind != "string" && allowsKind {
+		hasChoice := len(types) != 1 // a single type is "string"
+		if kind != "string" && hasChoice && allows(types, kind) {
 			note = fmt.Sprintf("%s is sent as the text %s; %s:=%s sends the %s",
 				jsonraw.Excerpt([]byte(w.Typed), 60), jsonraw.Excerpt(text, 60),
 				w.Key(), jsonraw.Excerpt([]byte(w.Text), 60), kind)
@@ -113,8 +114,8 @@ func describeTypes(types []string, key string) string {
 }
 
 // enumValue returns the value of an enum that is written like the word's text. A string precedes a
-// number that looks the same. If no value matches, problem lists the values, and value is a string.
-// note is always "".
+// number that looks the same. If no value matches, problem lists the values, and value is the text
+// as a string. note is always "".
 func enumValue(w Word, values []json.RawMessage) (value json.RawMessage, problem, note string) {
 	for _, v := range values {
 		if text, isText := jsonraw.Text(v); isText && text == w.Text {

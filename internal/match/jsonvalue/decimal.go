@@ -47,7 +47,7 @@ func Decimal(token string) string {
 	return digits + "e" + sum.Add(sum, powerNumber).String()
 }
 
-// Rational returns the value of a decimal text, or nil if it is too large.
+// Rational returns the value of a result of Decimal, or nil if it is too large.
 func Rational(text string) *big.Rat {
 	digits, power, _ := strings.Cut(text, "e")
 	exponent, err := strconv.Atoi(power)
@@ -61,7 +61,7 @@ func Rational(text string) *big.Rat {
 	return r
 }
 
-// Apart returns the distance of two decimal texts, or nil if either text is too large.
+// Apart returns the distance between two results of Decimal, or nil if either is too large.
 func Apart(a, b string) *big.Rat {
 	x := Rational(a)
 	y := Rational(b)
@@ -71,24 +71,25 @@ func Apart(a, b string) *big.Rat {
 	return x.Abs(x.Sub(x, y))
 }
 
-// ecmaNumber returns a decimal text in the notation of ECMAScript (RFC 8785, section 3.2.2.3), but
-// keeps all digits.
+// ecmaNumber returns a number in the notation of ECMAScript (RFC 8785, section 3.2.2.3), but keeps
+// all digits. text is a result of Decimal, such as -125e-1. ecmaNumber returns it unchanged if the
+// exponent is too large for a program that reads numbers as doubles.
 func ecmaNumber(text string) string {
-	digits, power, _ := strings.Cut(text, "e")
-	digits, negative := strings.CutPrefix(digits, "-")
+	signedDigits, power, _ := strings.Cut(text, "e")
+	digits, negative := strings.CutPrefix(signedDigits, "-")
 	sign := ""
 	if negative {
 		sign = "-"
 	}
 	exponent, err := strconv.Atoi(power)
 	if err != nil || len(power) > 18 {
-		return text // too large for a program that reads numbers as doubles
+		return text
 	}
-	k := len(digits)
-	n := k + exponent // the number of digits before the point
 	if digits == "0" {
 		return "0"
 	}
+	k := len(digits)
+	n := k + exponent // the number of digits before the point
 	if k <= n && n <= 21 {
 		return sign + digits + strings.Repeat("0", n-k)
 	}
@@ -101,7 +102,11 @@ func ecmaNumber(text string) string {
 	if k > 1 {
 		digits = digits[:1] + "." + digits[1:]
 	}
-	return sign + digits + "e" + strings.Replace("+"+strconv.Itoa(n-1), "+-", "-", 1)
+	plus := ""
+	if n > 0 {
+		plus = "+" // ECMAScript writes the sign of a positive exponent
+	}
+	return sign + digits + "e" + plus + strconv.Itoa(n-1)
 }
 
 // Rising reports whether there are at least three numbers and each is greater than the previous, as
