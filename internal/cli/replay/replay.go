@@ -194,7 +194,7 @@ func (o *options) declarePrinted(f *cmdutil.Factory, flags *pflag.FlagSet) {
 // for a flag that only applies to a printed response if responses are compared.
 func rejectFlagsOfOther(cmd *cobra.Command, isPrinted bool) error {
 	forBoth := []string{"to", "allow-exec", "yes"}
-	forPrinted := []string{"print", "edit", "max-chars", "fresh"}
+	forPrinted := []string{"print", "edit", "max-chars", "fresh", "extension"}
 	for _, flag := range cmdutil.AnsweringFlags(cmd) {
 		forPrinted = append(forPrinted, flag.Name)
 	}

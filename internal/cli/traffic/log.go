@@ -141,6 +141,18 @@ minute for a response that never came.`,
 	return cmd
 }
 
+// noteName prints a note if a word of the filter is the name of a tool or prompt, and exchanges were found
+// that only contain the word as a text.
+func noteName(f *cmdutil.Factory, found []*rows.Row, filterWords []string) {
+	for _, word := range filterWords {
+		isNamed := func(r *rows.Row) bool { return r.Name == word }
+		isOther := func(r *rows.Row) bool { return r.Name != word }
+		if slices.ContainsFunc(found, isNamed) && slices.ContainsFunc(found, isOther) {
+			f.Note(word + " is searched for as a text; name:" + word + " selects the exchanges of that name")
+		}
+	}
+}
+
 // wordOfFailure returns the rest of a note for a filter that found nothing because it contains a word such
 // as "failed", which is searched for as a text; "" for other filters.
 func wordOfFailure(filterWords []string) string {
@@ -221,6 +233,7 @@ func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 		rows = rows[len(rows)-fewRows:]
 		f.Note(fmt.Sprintf("only the last %d rows are shown: -n 0 shows all", fewRows))
 	}
+	noteName(f, rows, o.words)
 	rows = f.HideSecretsInRows(rows)
 	if len(rows) == 0 {
 		f.Note("no recorded exchange matches" + wordOfFailure(o.words))
