@@ -94,8 +94,10 @@ func toolCell(t *view.Tool, head string) cells.Span {
 	case "listed":
 		return goodOrWarn(t.Listed, "yes")
 	case "page":
-		// "1 of 2 or more" is too long for the column.
-		return cells.Text(cells.Faint, strings.Replace(t.Page, " or more", "+", 1))
+		if t.ShortPage != "" {
+			return cells.Text(cells.Faint, t.ShortPage)
+		}
+		return cells.Text(cells.Faint, t.Page)
 	case "schema":
 		return goodOrWarn(t.Schema, "usable")
 	case "called":
@@ -124,6 +126,17 @@ func goodOrWarn(text, wanted string) cells.Span {
 	return cells.Text(cells.Warn, text)
 }
 
+// shortWhat returns what a stream is, for a narrow column.
+func shortWhat(s *view.Stream) string {
+	if !s.IsResponse {
+		return s.What
+	}
+	if s.Method == "tools/call" && s.Name != "" {
+		return "call " + s.Name
+	}
+	return strings.TrimSpace(s.Method + " " + s.Name)
+}
+
 // streamCell returns the text of a stream's column.
 func streamCell(clock screenClock, s *view.Stream, head string) cells.Span {
 	switch head {
@@ -138,8 +151,7 @@ func streamCell(clock screenClock, s *view.Stream, head string) cells.Span {
 	case "opened":
 		return cells.Text(cells.Faint, clock.formatTime(s.Opened))
 	case "stream":
-		what := strings.TrimPrefix(s.What, "response to ")
-		return cells.Text(cells.Strong, strings.Replace(what, "tools/call ", "call ", 1))
+		return cells.Text(cells.Strong, shortWhat(s))
 	case "client":
 		return cells.Text(cells.Plain, s.Client)
 	case "server":

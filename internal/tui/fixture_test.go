@@ -222,7 +222,7 @@ func (r *reader) Streams(context.Context, view.Query) ([]view.Stream, error) {
 	}
 	return []view.Stream{
 		{Row: "42.7", Client: "Claude Desktop", Server: "github", What: "GET", Opened: at(0), Events: 12, LastID: "k4-12", Quiet: 46, Open: true, Text: "open, quiet for 46 s"},
-		{Row: "42.3", Client: "Claude Desktop", Server: "github", What: "response to tools/call search_issues", Opened: at(8), Events: 5, LastID: "k3-2", Problem: true, Text: "cut by the server after event k3-2; never resumed: the answer is lost"},
+		{Row: "42.3", Client: "Claude Desktop", Server: "github", What: "response to tools/call search_issues", IsResponse: true, Method: "tools/call", Name: "search_issues", Opened: at(8), Events: 5, LastID: "k3-2", Problem: true, Text: "cut by the server after event k3-2; never resumed: the answer is lost"},
 	}, nil
 }
 

@@ -469,6 +469,7 @@ func (a *tools) listTools(ctx context.Context, q toolArguments) (*page, error) {
 	}
 	for i := range all { // shorten the long definitions: show returns them in full
 		all[i].InputSchema = nil
+		all[i].ShortPage = ""
 		all[i].Description = term.Shorten(all[i].Description, 200)
 	}
 	return pageOf("tools", all, q, func(t view.Tool) string {

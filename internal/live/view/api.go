@@ -170,7 +170,7 @@ type Tool struct {
 	Description string          `json:"description,omitempty"`
 	Bytes       int             `json:"bytes"`
 	Listed      string          `json:"listed"`  // "yes", "no", "only on page 2, which was not fetched by CLIENT"
-	Page        string          `json:"page"`    // "1 of 2"
+	Page        string          `json:"page"`    // "1 of 2", "1 of 2 or more"
 	Schema      string          `json:"schema"`  // "usable", or why not
 	Changed     string          `json:"changed"` // "", or how since first seen
 	Called      int             `json:"called"`
@@ -182,6 +182,8 @@ type Tool struct {
 	Reason      string          `json:"reason,omitempty"` // why a client may not see or call it, if so
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 	Target      string          `json:"target"`
+	// ShortPage is Page for a narrow column, "1 of 2+"; "" if Page is short enough.
+	ShortPage string `json:"shortPage,omitempty"`
 	// Command is the shell command that calls the tool: the part before the arguments and the part
 	// after them. Refused is the reason why the view cannot call it. Both are only set for a page
 	// that may call tools.
@@ -202,6 +204,9 @@ type Stream struct {
 	Open    bool      `json:"open"`
 	Text    string    `json:"text"` // one sentence: how it ended, cut, resumed, what was lost
 	Problem bool      `json:"problem,omitempty"`
+	// IsResponse is true if the stream is a response, to a request with Method and Name.
+	IsResponse   bool   `json:"-"`
+	Method, Name string `json:"-"`
 }
 
 // A Secret is a hidden value, identified by the hash that replaced it.

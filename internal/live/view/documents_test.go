@@ -288,7 +288,8 @@ func TestAStreamThatLostTheAnswerIsListed(t *testing.T) {
 71 < 5 cut dial tcp 127.0.0.1:1: connect: connection refused
 `), view.Options{})
 	streams, err := v.Streams(t.Context(), view.Query{})
-	if err != nil || len(streams) != 1 || streams[0].What != "response to tools/call slow" || !streams[0].Problem || streams[0].Open ||
+	if err != nil || len(streams) != 1 || streams[0].What != "response to tools/call slow" ||
+		!streams[0].IsResponse || streams[0].Method != "tools/call" || streams[0].Name != "slow" || !streams[0].Problem || streams[0].Open ||
 		streams[0].Text != "cut by the server; never resumed: the answer is lost" {
 		t.Errorf("%+v, %v", streams, err)
 	}

@@ -67,6 +67,9 @@ func (m maker) makeStream(key live.Key, r *rows.Row) (Stream, error) {
 	if isSubscription(r) {
 		out.What = "subscription"
 	} else if !r.IsSeparate {
+		out.IsResponse = true
+		out.Method = r.Method
+		out.Name = r.Name
 		out.What = "response to " + strings.TrimSpace(r.Method+" "+r.Name)
 	}
 	x, err := readExchange(r, maxBytes)

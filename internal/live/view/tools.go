@@ -234,10 +234,10 @@ func (c *clientLists) list() *listing {
 	return c.last
 }
 
-// describePage returns the page of the server's list that has a tool, or 0, and the page in words:
-// "1 of 2 or more". Of several lists with the tool it takes the last complete one, or else the
-// last.
-func (s *serverTools) describePage(name string) (page int, of string) {
+// describePage returns the page of the server's list that has a tool, or 0, and the page in words: of
+// is "1 of 2" or "1 of 2 or more", and short is "1 of 2+" for the latter, else "". Of several lists
+// with the tool it takes the last complete one, or else the last.
+func (s *serverTools) describePage(name string) (page int, of, short string) {
 	var best *listing
 	for _, l := range s.lists {
 		if l.pageOf(name) > 0 && (best == nil || l.isComplete() || !best.isComplete()) {
@@ -245,14 +245,14 @@ func (s *serverTools) describePage(name string) (page int, of string) {
 		}
 	}
 	if best == nil {
-		return 0, ""
+		return 0, "", ""
 	}
 	page = best.pageOf(name)
 	of = fmt.Sprintf("%d of %d", page, len(best.pages))
 	if !best.isComplete() {
-		of += " or more"
+		return page, of + " or more", of + "+"
 	}
-	return page, of
+	return page, of, ""
 }
 
 // pageOf returns the number of the page that has a tool, or 0.
@@ -320,7 +320,7 @@ func (t *toolTable) makeTool(s *serverTools, name string, f *toolFacts) Tool {
 		out.InputSchema = d.InputSchema
 		out.Schema = d.Schema
 		out.Bytes = len(d.Raw)
-		_, out.Page = s.describePage(name)
+		_, out.Page, out.ShortPage = s.describePage(name)
 		if f.first != d {
 			out.Changed = describeChanges(f.first, d)
 		}
@@ -351,7 +351,7 @@ func describeChanges(was, is *Definition) string {
 // see or call it, "" if there is no reason. Of several clients the last one with a reason counts.
 func (t *toolTable) explainListing(s *serverTools, name string, f *toolFacts, out Tool) (listed, reason string) {
 	listed = out.Listed
-	page, _ := s.describePage(name)
+	page, _, _ := s.describePage(name)
 	var ignored string
 	times := 0
 	for _, client := range slices.Sorted(maps.Keys(s.clients)) {

@@ -54,7 +54,11 @@ const (
 func toolsText(tools []view.Tool) string {
 	var b strings.Builder
 	for _, t := range tools {
-		fmt.Fprintf(&b, "%s | listed: %s | page: %s | schema: %s | called: %d | %s\n", t.Name, t.Listed, t.Page, t.Schema, t.Called, t.Reason)
+		short := ""
+		if t.ShortPage != "" {
+			short = " (" + t.ShortPage + ")"
+		}
+		fmt.Fprintf(&b, "%s | listed: %s | page: %s%s | schema: %s | called: %d | %s\n", t.Name, t.Listed, t.Page, short, t.Schema, t.Called, t.Reason)
 		for _, text := range []string{t.Changed, t.LastError} {
 			if text != "" {
 				fmt.Fprintf(&b, "  %s\n", text)
@@ -92,7 +96,7 @@ func TestWhyAClientDoesNotSeeATool(t *testing.T) {
 		{
 			"page 2 fetched by none", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + called(1, 4, 10, 5, "a", "{}", okResult),
 			"(tools on page 2) | listed: no | page: 2 | schema:  | called: 0 | the list has a page 2, which was not fetched by claude\n" +
-				"a | listed: yes | page: 1 of 1 or more | schema: usable | called: 1 | \n",
+				"a | listed: yes | page: 1 of 1 or more (1 of 1+) | schema: usable | called: 1 | \n",
 		},
 		{
 			"schema", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", `{"type":"objekt"}`)),
@@ -133,7 +137,7 @@ func TestWhyAClientDoesNotSeeATool(t *testing.T) {
 		},
 		{
 			"from an unknown page", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p9", "", tool("b", anyObject)),
-			"a | listed: not for claude | page: 1 of 1 or more | schema: usable | called: 0 | the last list that claude fetched does not have it\n" +
+			"a | listed: not for claude | page: 1 of 1 or more (1 of 1+) | schema: usable | called: 0 | the last list that claude fetched does not have it\n" +
 				"b | listed: yes | page:  | schema: usable | called: 0 | \n",
 		},
 		{"changed before", opened(1, "claude") + `

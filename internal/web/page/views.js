@@ -137,7 +137,7 @@ const checkMark = (text, good) => html`<span class=${text === good ? 'yes' : 'no
 export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label="Tools" empty="No tool was listed or called." keyOf=${t => t.target + ' ' + t.server + ' ' + t.name} rowClass=${t => t.reason ? 'cancelled' : 'ok'}
   cols=${[
     { head: 'server', cls: 'p', cell: t => t.server }, { head: 'tool', cls: 'm', cell: t => t.name },
-    { head: 'listed', cls: 's', cell: t => checkMark(t.listed, 'yes') }, { head: 'page', cls: 's', cell: t => (t.page || '').replace(' or more', '+') },
+    { head: 'listed', cls: 's', cell: t => checkMark(t.listed, 'yes') }, { head: 'page', cls: 's', cell: t => t.shortPage || t.page || '' },
     { head: 'schema', cls: 's', cell: t => t.schema && checkMark(t.schema, 'usable') }, { head: 'called', cls: 'num', cell: t => t.called || '–' },
     { head: 'failed', cls: 'num', cell: t => t.failed || '' }, { head: 'p50', cls: 'num', cell: t => t.called ? formatSeconds(t.p50) : '' }, { head: 'p95', cls: 'num', cell: t => t.called ? formatSeconds(t.p95) : '' },
     { head: 'bytes', cls: 'num', cell: t => formatBytes(t.bytes) }, { head: 'why a client may not see or call it', cls: 'notes', cell: t => (text => html`<span title=${text}>${text}</span>`)(t.reason || t.changed || t.lastError || '') }]}
