@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -29,8 +30,8 @@ func (r *Report) Text(w io.Writer, st term.Style) error {
 	}
 	if r.Recording != "" {
 		evidence := "evidence in " + r.Recording
-		if number, ok := strings.CutPrefix(r.Recording, "run "); ok { // else it is a file
-			evidence += " (mcpc log run:" + number + ")"
+		if r.Run > 0 {
+			evidence += fmt.Sprintf(" (mcpc log run:%d)", r.Run)
 		}
 		about = append(about, evidence)
 	}

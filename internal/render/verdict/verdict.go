@@ -34,9 +34,11 @@ type Report struct {
 	Version string `json:"-"`
 	Target  string `json:"target"`
 	// Revisions are the protocol revisions that the server was judged by. Recording is the number
-	// or the file of the evidence. Requests counts the sent requests.
+	// or the file of the evidence. Run is the number if Recording is a run, else 0. Requests counts the
+	// sent requests.
 	Revisions []string  `json:"revisions"`
 	Recording string    `json:"recording,omitempty"`
+	Run       int       `json:"-"`
 	Requests  int       `json:"requests,omitempty"`
 	Ladder    []Rung    `json:"ladder,omitempty"`
 	Findings  []Finding `json:"findings"`

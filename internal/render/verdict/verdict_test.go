@@ -17,7 +17,7 @@ import (
 
 func sample() *verdict.Report {
 	r := &verdict.Report{
-		Command: "check", Version: "1.2.3", Target: "https://x.example/mcp", Revisions: []string{"R1", "R2"}, Recording: "run 42", Requests: 12,
+		Command: "check", Version: "1.2.3", Target: "https://x.example/mcp", Revisions: []string{"R1", "R2"}, Recording: "run 42", Run: 42, Requests: 12,
 		Lacks: []string{"--negative", "--call"}, Stale: []string{"L118 tool gone /x"}, Notes: []string{"stopped: the server returned HTTP 429"},
 		Ladder: []verdict.Rung{
 			{Name: "dns", State: verdict.OK, Text: "x.example"},
@@ -92,6 +92,17 @@ func TestFormsGolden(t *testing.T) {
 		var broken io.Writer = failing{}
 		if err := write(sample(), broken); err == nil {
 			t.Errorf("%s: a failure to write is not reported", name)
+		}
+	}
+}
+
+// Only a run can be shown by its number, not a file with the name of one.
+func TestReportNamesTheRun(t *testing.T) {
+	for run, want := range map[int]string{0: "t, evidence in run 42\n", 42: "t, evidence in run 42 (mcpc log run:42)\n"} {
+		var b bytes.Buffer
+		r := &verdict.Report{Target: "t", Recording: "run 42", Run: run}
+		if err := r.Text(&b, term.Style{}); err != nil || !strings.HasSuffix(b.String(), want) {
+			t.Errorf("run %d: %q, %v", run, b.String(), err)
 		}
 	}
 }

@@ -131,28 +131,30 @@ func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*rows.Row {
 }
 
 // openOwnRecording opens the recording that this command has made so far, and returns its name for
-// the user. The capture is nil if there is no recording or it cannot be read.
-func openOwnRecording(f *cmdutil.Factory) (c *rows.Capture, name string) {
+// the user and the number of its run, 0 for a file. The capture is nil if there is no recording or it
+// cannot be read.
+func openOwnRecording(f *cmdutil.Factory) (c *rows.Capture, name string, number int) {
 	rec := &f.Record
 	path := f.RecordTo
 	if rec.Recorder == nil {
-		return nil, ""
+		return nil, "", 0
 	}
 	rec.Flush()
 	name = path
 	if path == "" {
 		run, err := rec.Ring.Find(rec.Run())
 		if err != nil {
-			return nil, ""
+			return nil, "", 0
 		}
 		path = run.Path
-		name = fmt.Sprintf("run %d", run.Number)
+		number = run.Number
+		name = fmt.Sprintf("run %d", number)
 	}
 	c, err := rows.Open(path)
 	if err != nil {
-		return nil, name
+		return nil, name, number
 	}
-	return c, name
+	return c, name, number
 }
 
 // repeatWordsOf returns the words of the mcpc command that sends the request of a row again, or ""

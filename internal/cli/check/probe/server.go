@@ -376,8 +376,9 @@ func (j *judge) makeReport() *verdict.Report {
 	r.Ladder = j.ladder.steps
 	r.Requests = j.sent
 	rec := Recording{Repeat: j.repeat, Revision: func(spot conv.Spot) string { return j.probed[spot].revision }}
-	recording, name := openOwnRecording(j.f)
+	recording, name, number := openOwnRecording(j.f)
 	r.Recording = name
+	r.Run = number
 	if recording != nil {
 		defer recording.Close()
 		rec.Base = len(recording.Heads) - 1
