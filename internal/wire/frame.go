@@ -143,6 +143,26 @@ type CloseFacts struct {
 // sent on it.
 func (c *CloseFacts) IsUnreached() bool { return c.How == "cut" && SaysUnreached(c.Text) }
 
+const (
+	exitTextStart = "the server exited ("
+	exitTextEnd   = ")"
+)
+
+// ExitText returns the text of a close after which the server's process ended; how is "exit status 1" or
+// "signal: killed".
+func ExitText(how string) string { return exitTextStart + how + exitTextEnd }
+
+// HowExited returns how the server's process ended, from the text of ExitText, or "" for another text.
+// The formats of recordings have no member for it.
+func (c *CloseFacts) HowExited() string {
+	how, isExit := strings.CutPrefix(c.Text, exitTextStart)
+	how, isWhole := strings.CutSuffix(how, exitTextEnd)
+	if !isExit || !isWhole {
+		return ""
+	}
+	return how
+}
+
 // SaysUnreached reports whether the text of a transport error says that no connection could be opened.
 // Package net begins the text of a failed dial with "dial", and the formats of recordings have no member
 // for the kind of an error, so that only its text tells.

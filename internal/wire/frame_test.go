@@ -33,3 +33,17 @@ func TestMediaType(t *testing.T) {
 		}
 	}
 }
+
+// Recordings have the text, so that it must not change.
+func TestExitText(t *testing.T) {
+	if got := ExitText("exit status 1"); got != "the server exited (exit status 1)" {
+		t.Errorf("got %q", got)
+	}
+	for text, want := range map[string]string{
+		ExitText("signal: killed"): "signal: killed", ExitText("exit status 1") + " before it answered": "", "reset": "", "": "",
+	} {
+		if got := (&CloseFacts{Text: text}).HowExited(); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

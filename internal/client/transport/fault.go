@@ -34,7 +34,7 @@ func (f *Fault) Error() string { return f.Text }
 // describeEnd returns what happened to the connection, whether a request was open or not.
 func (f *Fault) describeEnd() string {
 	if f.Process != nil && f.Process.HowEnded != "" {
-		return "the server exited (" + f.Process.HowEnded + ")"
+		return wire.ExitText(f.Process.HowEnded)
 	}
 	return f.Text
 }

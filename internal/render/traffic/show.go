@@ -295,7 +295,7 @@ func closedText(s term.Style, f wire.Frame) string {
 	switch f.Close.How {
 	case "end":
 		if f.Close.By == wire.Sent && f.Stream == 0 {
-			return who + " closed the server's stdin" + exitText(s, f.Close.Text)
+			return who + " closed the server's stdin" + exitText(s, f.Close)
 		}
 	case "cut":
 		text = "connection error"
@@ -312,19 +312,17 @@ func closedText(s term.Style, f wire.Frame) string {
 	return text
 }
 
-// exitText says how the server exited after its stdin was closed. text is the close's text, often "the
-// server exited (…)"; the results keep its closing parenthesis. A recording has how the server exited
-// only in this text, which client/transport writes.
-func exitText(s term.Style, text string) string {
-	how, exited := strings.CutPrefix(text, "the server exited (")
-	if text == "" {
+// exitText says how the server exited after its stdin was closed, or repeats the text of the close.
+func exitText(s term.Style, c *wire.CloseFacts) string {
+	if c.Text == "" {
 		return ""
 	}
-	if !exited {
-		return " (" + excerptLine(s, []byte(text), 200) + ")"
+	how := c.HowExited()
+	if how == "" {
+		return " (" + excerptLine(s, []byte(c.Text), 200) + ")"
 	}
-	if strings.HasPrefix(how, "signal: ") {
-		return "; the server was then terminated (" + excerptLine(s, []byte(how), 200)
+	if strings.HasPrefix(how, "signal: ") { // the text of package os
+		return "; the server was then terminated (" + excerptLine(s, []byte(how), 200) + ")"
 	}
-	return "; the server then exited (" + excerptLine(s, []byte(how), 200)
+	return "; the server then exited (" + excerptLine(s, []byte(how), 200) + ")"
 }
