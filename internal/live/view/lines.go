@@ -395,7 +395,8 @@ func (l *liner) addOutcome(waits bool) {
 }
 
 // markCut gives the line of the cut that caused an error the level error. It reports whether such a
-// line exists. The error may be the end of the cause, as a command omits what it was doing.
+// line exists. It compares the texts because recordings do not say which cut ended a request. The
+// error may be the end of the cause, as a command omits what it was doing.
 func (l *liner) markCut(err string) bool {
 	if err == "" {
 		return false
