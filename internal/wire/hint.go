@@ -6,8 +6,8 @@ import (
 )
 
 // A Hint suggests the next step, in clauses that are separated by "; ". Run and RunOnServer mark the
-// commands of mcpc in its text, Verbose marks a clause, and ServerFlag is a marked flag. The code that shows the hint adds the
-// flags that a command needs. A constant text is a Hint without marks.
+// commands of mcpc in its text, Verbose marks a clause, and ServerFlag is a marked flag. The code that
+// shows the hint adds the flags that a command needs. A constant text is a Hint without marks.
 type Hint string
 
 // The marks before and after the words of a command, a clause or a flag. verboseMark is repeated: once for
