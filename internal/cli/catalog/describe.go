@@ -215,7 +215,8 @@ func readApp(ctx context.Context, c *connect.Conn, tool mcp.Tool) *mcp.App {
 	var contents []json.RawMessage
 	if out.OK() {
 		items, _ := out.Message.ResultItems("contents")
-		contents = append([]json.RawMessage{}, items...) // not nil, which means that it could not be read
+		// Not nil even without items: for AppOf, nil means that the resource could not be read.
+		contents = append([]json.RawMessage{}, items...)
 	} else {
 		c.Env.UI.Warn("the tool's UI resource " + tool.UI + " could not be read: " + out.Text)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"time"
 
@@ -66,7 +65,7 @@ func CheckServers(ctx context.Context, f *cmdutil.Factory) error {
 		return err
 	}
 	answer := cmdutil.Document(raw, func(w io.Writer, st term.Style) error { return writeStates(w, st, states) })
-	return cmdutil.Join(cmdutil.Print(ctx, f, answer), cmdutil.Exit(checkOutcome(asked, states)))
+	return cmdutil.Join(cmdutil.Print(ctx, f, answer), cmdutil.Exit(checkOutcome(states)))
 }
 
 // stateOf returns the state of a server that was asked.
@@ -97,30 +96,19 @@ func stateOf(s *Surveyed) serverState {
 	return state
 }
 
-// checkOutcome returns the outcome of servers --check: of the most severe failure, or Refused if a server
-// waits for approval.
-func checkOutcome(asked []*Surveyed, states []serverState) wire.Outcome {
-	var worst wire.Outcome
-	for _, s := range asked {
-		if cmdutil.MoreSevere(worst.Kind, s.Out.Kind) != worst.Kind {
-			worst = s.Out
-		}
-	}
-	isWaiting := func(s serverState) bool { return s.State == cmdutil.NotTrusted || s.State == cmdutil.Unusable }
-	if worst.OK() && slices.ContainsFunc(states, isWaiting) {
-		worst = wire.Outcome{Kind: wire.Refused}
-	}
-	if worst.OK() {
-		return worst
-	}
+// checkOutcome returns the outcome of servers --check: CheckFailed if a server is not ok and not disabled.
+func checkOutcome(states []serverState) wire.Outcome {
 	notOK := 0
 	for _, s := range states {
 		if s.State != "ok" && s.State != cmdutil.Disabled {
 			notOK++
 		}
 	}
+	if notOK == 0 {
+		return wire.Outcome{}
+	}
 	return wire.Outcome{
-		Kind: worst.Kind, Reached: worst.Reached,
+		Kind: wire.CheckFailed,
 		Text: fmt.Sprintf("%d of %d servers not ok", notOK, len(states)),
 	}
 }

@@ -57,8 +57,9 @@ type FoundCard struct {
 
 // A loader follows a source to the document of a server.
 type loader struct {
-	env     *host.Env
-	net     *auth.Net
+	env *host.Env
+	net *auth.Net
+	// picks are the numbers of --pick that are not used yet.
 	picks   []int
 	visited []string
 	// fromFile is set if a file of the user names the URLs.
@@ -69,7 +70,7 @@ type loader struct {
 
 // LoadCard reads a document from a file, URL or host, and follows its catalogs to a server. pick has
 // the numbers of the entries to follow if a document has several, such as 2.1, or is "". It returns
-// the rest of pick, which selects a way to use the server.
+// the numbers of pick that are left, which select a way to use the server.
 func LoadCard(ctx context.Context, e *host.Env, source, pick string) (FoundCard, []int, wire.Outcome) {
 	l := &loader{env: e}
 	for _, word := range strings.FieldsFunc(pick, func(r rune) bool { return r == '.' }) {
@@ -85,7 +86,8 @@ func LoadCard(ctx context.Context, e *host.Env, source, pick string) (FoundCard,
 	if !out.OK() {
 		return FoundCard{}, nil, out
 	}
-	f, out := l.resolve(ctx, raw, from, 1)
+	const firstDepth = 1
+	f, out := l.resolve(ctx, raw, from, firstDepth) // takes numbers from l.picks and adds them to l.path
 	f.net = l.net
 	if len(l.path) > 0 {
 		f.Prefix = strings.Join(l.path, ".") + "."

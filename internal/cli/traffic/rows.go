@@ -83,23 +83,24 @@ func (s selection) each(c *rows.Capture, visit func(*rows.Row)) {
 	})
 }
 
-// newest returns the last limit matching rows of a capture, or all if limit is 0, sorted by time. It
-// reads pages from the end, and twice as many each time: the first page often has enough rows.
+// newest returns the matching rows of a capture, at most the last limit ones, or all if limit is 0,
+// sorted by time. It reads pages from the end, and twice as many each time: the last page often has
+// enough rows.
 func (s selection) newest(c *rows.Capture, limit int) []*rows.Row {
-	if c.Count() <= fewPages*batchSize { // reading all rows is cheaper than reading pages
+	if c.Count() <= minPaged { // reading all rows is cheaper than reading pages
 		return lastMatching(c.Rows(), s.matches, limit)
 	}
 	var found []*rows.Row
 	pages := c.Pages()
-	batchPages := 1
+	pagesToRead := 1
 	if limit == 0 {
-		batchPages = len(pages)
+		pagesToRead = len(pages)
 	}
 	for len(pages) > 0 && (limit == 0 || len(found) < limit) {
-		start := max(0, len(pages)-batchPages)
+		start := max(0, len(pages)-pagesToRead)
 		found = append(slices.Concat(s.matchingIn(pages[start:], s.matches)...), found...)
 		pages = pages[:start]
-		batchPages *= 2
+		pagesToRead *= 2
 	}
 	if limit > 0 {
 		found = found[max(0, len(found)-limit):]
@@ -108,8 +109,8 @@ func (s selection) newest(c *rows.Capture, limit int) []*rows.Row {
 	return found
 }
 
-// fewPages is the number of pages up to which all rows are read at once.
-const fewPages = 8
+// minPaged is the number of rows up to which all rows are read at once.
+const minPaged = 8 * batchSize
 
 // matchingIn returns the rows of each page for which matches returns true, in the order of the pages.
 // It skips pages that cannot match, and rows that another part of the recording lists. It uses all

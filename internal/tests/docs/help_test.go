@@ -119,7 +119,7 @@ var exampleEndings = []struct{ begins, exit string }{
 	{"mcpc login https://mcp.example/mcp", "7"},
 	{"mcpc auth explain https://mcp.example/mcp", "7"},
 	{"mcpc auth import", "7"},
-	{"mcpc servers --check", "12"}, // two servers are not trusted
+	{"mcpc servers --check", "1"}, // two servers are not trusted
 	{"mcpc auth export", "2"}, // no token is stored
 }
 
