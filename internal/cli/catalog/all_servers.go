@@ -38,6 +38,8 @@ type surveyOptions struct {
 	long     bool
 	bill     bool // the cost of the tools in place of the lists
 	parallel int
+	// limit is the time for one server; 0 is no limit but the ones of its requests.
+	limit time.Duration
 }
 
 func (o *surveyOptions) flags(f *pflag.FlagSet) {
@@ -225,10 +227,19 @@ func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surv
 		s.Out = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		return
 	}
+	closing := ctx // a connection is closed in order after the limit, too
+	if o.limit > 0 {
+		limited, cancel := context.WithTimeout(ctx, o.limit)
+		defer cancel()
+		ctx = limited
+	}
 	c, out := b.Open(ctx, connect.Options{RequireServerInfo: true})
 	defer func() { // also after a failed Open, which may have started a process
-		if closed := c.Close(ctx); s.Out.OK() {
+		if closed := c.Close(closing); s.Out.OK() {
 			s.Out = closed
+		}
+		if closing.Err() == nil && ctx.Err() != nil {
+			s.Out = wire.Outcome{Kind: wire.Timeout, Text: fmt.Sprintf("no response within %s", o.limit)}
 		}
 	}()
 	s.Out = out

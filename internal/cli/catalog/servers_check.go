@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
@@ -31,6 +32,9 @@ type serverState struct {
 	Help string `json:"help,omitempty"`
 }
 
+// checkTime limits the time for one server.
+const checkTime = 10 * time.Second
+
 // CheckServers lists the tools of all known servers that can be started without a question, and prints the
 // state of each known server. The outcome is OK only if each server that is not disabled is ok.
 func CheckServers(ctx context.Context, f *cmdutil.Factory) error {
@@ -43,7 +47,8 @@ func CheckServers(ctx context.Context, f *cmdutil.Factory) error {
 	f.IsConnected.Store(true) // Ctrl-C closes the connections in order
 	defer f.IsConnected.Store(false)
 	stop := f.StartSpinner()
-	surveyAll(ctx, f, surveyOptions{kinds: []connect.Kind{connect.ToolKind}, parallel: 8}, asked)
+	o := surveyOptions{kinds: []connect.Kind{connect.ToolKind}, parallel: 8, limit: checkTime}
+	surveyAll(ctx, f, o, asked)
 	stop()
 	f.Progress.Done()
 	if ctx.Err() != nil {
@@ -81,6 +86,9 @@ func stateOf(s *Surveyed) serverState {
 		return state
 	}
 	state.Error = s.Out.Text
+	if reason := reasonOf(s.Out.Process); reason != "" {
+		state.Error += ": " + reason
+	}
 	state.Help = wire.Run("list -v -s " + shellwords.Quote(s.ID)).String()
 	switch s.Out.Kind {
 	case wire.Auth:
@@ -94,6 +102,24 @@ func stateOf(s *Surveyed) serverState {
 		state.State = string(s.Out.Kind)
 	}
 	return state
+}
+
+// reasonOf returns the first line of a failed process's stderr that names an error, or else its first line;
+// "" without a process or a line.
+func reasonOf(p *wire.ProcessFacts) string {
+	if p == nil {
+		return ""
+	}
+	lines, _ := p.MainLines()
+	for _, line := range lines {
+		if strings.Contains(strings.ToLower(line), "error") {
+			return strings.TrimSpace(line)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(lines[0])
 }
 
 // checkOutcome returns the outcome of servers --check: CheckFailed if a server is not ok and not disabled.

@@ -42,8 +42,8 @@ header fields are hidden (mcpc help targets).
 
 --check asks all of them, and the sessions, for their tools, and prints one line
 per server: ok, needs login, not trusted, down, no response or another failure,
-and a command that helps. It starts no command that is not trusted. The exit
-code is 0 if all are ok, else 1.`,
+and a command that helps. Each has ten seconds. It starts no command that is not
+trusted. The exit code is 0 if all are ok, else 1.`,
 		Example: `  mcpc servers
   mcpc servers other
   mcpc servers --check
