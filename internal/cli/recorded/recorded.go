@@ -45,8 +45,11 @@ type Recording struct {
 	index  int
 }
 
-// Open opens the capture that an argument names; "last" is the newest run. The caller closes it.
+// Open opens the capture that an argument names; "last" is the newest run, and run:42 is run 42. The caller closes it.
 func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
+	if number, isRun := strings.CutPrefix(word, "run:"); isRun && runNumber().MatchString(number) {
+		word = number
+	}
 	if word == "last" {
 		return openLast(f)
 	}

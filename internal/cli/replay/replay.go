@@ -117,7 +117,12 @@ Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
 				return err
 			}
 			if isPrinted {
-				o.Verb = "replay --print"
+				o.Verb = "replay"
+				if o.edit {
+					o.Verb += " --edit"
+				} else if len(args) == 1 { // without NAME=VALUE
+					o.Verb += " --print"
+				}
 				return runResend(cmd.Context(), f, o, args)
 			}
 			o.Verb = "replay"
