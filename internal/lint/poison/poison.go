@@ -473,7 +473,7 @@ var toolStatements = sync.OnceValue(func() *regexp.Regexp {
 
 // findToolCommand returns the first sentence that tells a model what to do with a tool of another
 // server, or "" if there is none or own is nil. A name that looks like the name of a tool is such a
-// tool if it is not in own and is no JSON string in the definition, as the name of an argument is.
+// tool if it is not in own and does not occur as a JSON string in the definition, as an argument's name does.
 func findToolCommand(text string, own Names, definition json.RawMessage) string {
 	if own == nil || commandWords.findFirst(text) == "" {
 		return ""

@@ -19,10 +19,10 @@ func TestHintsCarryFlags(t *testing.T) {
 		{Context{ServerFlag: "-s demo"}, "mcpc log shows them; mcpc list; mcpc list or mcpc -s demo list all, or mcpc help; mcpc -s demo describe"},
 		{Context{ServerCommand: "-- a b"}, "mcpc log shows them; mcpc list; mcpc list or `mcpc list all -- a b`, or mcpc help; mcpc describe -- a b"},
 		{Context{ServerFlag: "-s demo", Flags: typed}, "mcpc --state 'a b' log shows them; mcpc list; mcpc --state 'a b' --protocol X list" +
-			" or mcpc --state 'a b' --protocol X -s demo list all, or mcpc help; mcpc --state 'a b' --protocol X -s demo info"},
+			" or mcpc --state 'a b' --protocol X -s demo list all, or mcpc help; mcpc --state 'a b' --protocol X -s demo describe"},
 		{Context{Flags: &Flags{Server: "--protocol X", Commands: typed.Commands}}, "mcpc log shows them; mcpc list; mcpc --protocol X list" +
-			" or mcpc --protocol X list all, or mcpc help; mcpc --protocol X info"},
-		{Context{ShellCommands: map[string]bool{"list": true}}, "mcpc log shows them; mcpc list; list or list all, or mcpc help; info"},
+			" or mcpc --protocol X list all, or mcpc help; mcpc --protocol X describe"},
+		{Context{ShellCommands: map[string]bool{"list": true}}, "mcpc log shows them; mcpc list; list or list all, or mcpc help; describe"},
 	} {
 		if got, hasCommand := c.aim.Text(hint); got != c.want || !hasCommand {
 			t.Errorf("got  %q\nwant %q", got, c.want)
