@@ -120,7 +120,7 @@ var exampleEndings = []struct{ begins, exit string }{
 	{"mcpc auth explain https://mcp.example/mcp", "7"},
 	{"mcpc auth import", "7"},
 	{"mcpc servers --check", "1"}, // two servers are not trusted
-	{"mcpc auth export", "2"}, // no token is stored
+	{"mcpc auth export", "2"},     // no token is stored
 }
 
 // Each example runs, in a directory that has what the examples use: two sessions, among them "box",
