@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +87,9 @@ func TestAServerThatIsDown(t *testing.T) {
 	t.Cleanup(server.Close)
 	s := serve(t, "demo=demo", "web="+server.URL)
 	u := s.open("2025-11-25", "", `{}`)
-	if tools := u.tools(); len(tools) == 0 || strings.Contains(strings.Join(tools, " "), "web__") {
+	tools := u.tools()
+	isOfWeb := func(name string) bool { return strings.HasPrefix(name, "web__") }
+	if len(tools) < 2 || slices.IndexFunc(tools, isOfWeb) != len(tools)-1 || tools[len(tools)-1] != "web__status" {
 		t.Errorf("%q", tools)
 	}
 	s.said.match(t, `web is left out: .*503`)

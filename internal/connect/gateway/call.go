@@ -165,6 +165,10 @@ func (p *peer) callTool(
 	if failedServer != nil {
 		return failedServer.failureResponse(c, m, failedServer.lastFailure())
 	}
+	isStatus := func(l *link) bool { return l.statusName() == clientName }
+	if server == nil && slices.ContainsFunc(p.links, isStatus) {
+		return toolFailureResponse(c, m, "the server answers again: list the tools again")
+	}
 	if server == nil {
 		return wire.ComposeError(m.ID, -32602, "Unknown tool: "+clientName)
 	}

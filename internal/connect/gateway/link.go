@@ -364,6 +364,10 @@ func (l *link) failureResponse(c mcpserver.Caller, m *wire.Message, out wire.Out
 		text = l.env.Secrets.Text(text)
 	}
 	text = fmt.Sprintf("the server %q: %s", l.Name, text)
+	needsUser := out.Kind == wire.Auth || out.Kind == wire.Refused // a login, or an approval
+	if needsUser && out.Hint != "" && l.env != nil {
+		text += " (" + l.env.UI.HintText(out.Hint) + ")"
+	}
 	if stderr := l.stderrLines(out); len(stderr) > 0 {
 		text += "; its stderr:\n" + strings.Join(stderr, "\n")
 	}

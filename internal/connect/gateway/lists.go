@@ -68,6 +68,9 @@ func (p *peer) listAll(ctx context.Context, m *wire.Message) []byte {
 	if k == connect.ToolKind && !slices.Contains(complete, false) {
 		p.gateway.warnUnused()
 	}
+	if k == connect.ToolKind {
+		items = append(items, p.statusTools(complete)...)
+	}
 	result := jsonraw.With(nil, mcp.ListMember(m.Method), jsonraw.List(items))
 	if p.session == nil {
 		const toStateless, fromStateless = true, false // result has no members of stateless revisions yet
@@ -75,6 +78,30 @@ func (p *peer) listAll(ctx context.Context, m *wire.Message) []byte {
 		result = bridge.WithMeta(result, bridge.MetaServer, p.gateway.identity())
 	}
 	return wire.ComposeResult(m.ID, result)
+}
+
+// statusTools returns a tool NAME__status for each server that did not answer, so that its agent does not
+// see fewer tools, or none, without a reason. A call of the tool is a call of a tool that the server does not
+// list: callTool asks the server again, and responds with the failure.
+func (p *peer) statusTools(complete []bool) (items []json.RawMessage) {
+	for i, l := range p.links {
+		if complete[i] {
+			continue
+		}
+		item := jsonraw.With(nil, "name", jsonraw.Quote(l.statusName()))
+		text := fmt.Sprintf("Returns why the tools of the server %q are not available.", l.Name)
+		item = jsonraw.With(item, "description", jsonraw.Quote(text))
+		item = jsonraw.With(item, "inputSchema", json.RawMessage(`{"type":"object"}`))
+		items = append(items, jsonraw.With(item, "annotations", json.RawMessage(`{"readOnlyHint":true}`)))
+	}
+	return items
+}
+
+// statusName returns the name of the tool that stands for the tools of a server that does not answer. It has
+// the name of the server without prefixes, too.
+func (l *link) statusName() string {
+	isTaken := func(string) bool { return false }
+	return clientName(l.Name, "status", isTaken)
 }
 
 // merge joins the lists. It keeps the first of several resources with one URI, and of several

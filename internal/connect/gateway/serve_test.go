@@ -342,15 +342,21 @@ on completion/complete
 	}
 }
 
-// A server that is not there is left out of lists, and its tools say so when they are called.
+// A server that is not there has one tool in the list, which returns the reason, as its other tools do.
 func TestAServerThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	f, _ := behind(t, nil, earlier+tools("add"), "http://127.0.0.1:1/mcp")
 	p := f.connectTo(t, "{}")
 	for range 2 {
-		if got := names(p.call("tools/list", "{}"), "tools", "name"); got != "one__add" {
+		if got := names(p.call("tools/list", "{}"), "tools", "name"); got != "one__add two__status" {
 			t.Error(got)
 		}
+	}
+	if got := answer(p.call("tools/call", `{"name":"two__status"}`)); !strings.Contains(got, `the server \"two\": `) {
+		t.Error(got)
+	}
+	if got := answer(p.call("tools/call", `{"name":"one__status"}`)); !strings.Contains(got, "the server answers again") {
+		t.Error(got)
 	}
 	if said := f.said(); strings.Count(said, "two is left out: ") != 1 {
 		t.Errorf("said %q", said)
