@@ -298,7 +298,7 @@ func (o *judgeOptions) parse(f *cmdutil.Factory, tool string, plan bench.Plan) e
 		}
 		if calls := plan.Calls(); calls > 0 && int64(calls) < e.NeededCalls() {
 			return usage.New(fmt.Sprintf("--expect %s needs %d calls, and the plan has %d", text, e.NeededCalls(), calls),
-				"--requests or --duration makes more")
+				"raise --requests or --duration")
 		}
 		o.expectations = append(o.expectations, e)
 	}

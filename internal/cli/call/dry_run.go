@@ -43,7 +43,7 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 		return cmdutil.Exit(out)
 	}
 	if o.curl && opt.Server.URL == "" {
-		return usage.New("--curl needs an HTTP server", "--dry-run prints the message")
+		return usage.New("--curl needs an HTTP server", "use --dry-run without --curl: it prints the message")
 	}
 	tool := c.LastKnown(o.Name)
 	isStale := tool != nil && !f.Now().Before(tool.Until)

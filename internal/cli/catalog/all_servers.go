@@ -56,7 +56,7 @@ func (o *surveyOptions) check(f *cmdutil.Factory, command string, argv []string)
 			wire.Run(command)+", in another terminal",
 		)
 	case o.parallel < 1:
-		return usage.New("--parallel must be 1 or more", "--parallel 1 queries one after the other")
+		return usage.New("--parallel must be 1 or more", "with --parallel 1 the servers are queried one after another")
 	case f.ServerGiven || argv != nil:
 		return usage.New(
 			command+" queries all known servers, and one is named",

@@ -47,9 +47,10 @@ unless --protocol is given. --json prints the result of server/discover or
 initialize unchanged.
 
 Of a tool: its description, arguments and output, and an example call that works
-when pasted (VALUE stands for a value to fill in). NAME may also be a prompt, the
-URI of a resource or a template, or a skill. Without a kind, NAME is a tool or,
-if it is a URI, a resource or template. --json prints the definition unchanged.
+when pasted (VALUE stands for a value to fill in). NAME may also be a prompt,
+the URI of a resource or a template, or a skill. Without a kind, NAME is a tool
+or, if it is a URI, a resource or template. --json prints the definition
+unchanged.
 
 If a tool has a UI resource (MCP Apps), mcpc reads the resource and shows its
 declarations and the resulting Content-Security-Policy; it never opens the

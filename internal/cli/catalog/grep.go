@@ -23,7 +23,7 @@ contains every WORD in its name, title, description, URI or argument names,
 ignoring case. If none does, stdout is empty and the exit code is 1.
 
 Servers that are disabled or not trusted are named and skipped. If servers fail,
-the exit code is the most severe one.`,
+the exit code is that of the most severe failure (mcpc help exit-codes).`,
 		Example: `  mcpc grep sum
   mcpc grep structured content
   mcpc grep weather --jq '.servers[] | select(.tools) | .id'`,

@@ -67,7 +67,7 @@ file, - for stdin, the number of a run (42) or of an exchange (42.3), or
 Exit code 0: no finding at or above --fail-on; 1: findings; 4, 7, 8, 9: the
 server could not be checked, or only in part: 9 if --max-time ended the check, 7
 if the server exited during a request and could not be restarted. In these cases
-no SARIF file is written, because its consumers treat a missing finding as fixed.`,
+no SARIF file is written: its consumers treat a missing finding as fixed.`,
 		Example: `  mcpc check demo
   mcpc check demo --era both --json
   mcpc check demo --fail-on warn --sarif check.sarif
@@ -96,8 +96,8 @@ no SARIF file is written, because its consumers treat a missing finding as fixed
 func (o *options) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.era, "era", "",
-		"`which` revisions: legacy (with a handshake), modern (without), both, or one (default: negotiated)")
-	flags.StringVar(&o.failOn, "fail-on", verdict.Error, "exit with 1 from this `severity` on: error, warn or never")
+		"`which` revisions: legacy (with a handshake), modern (without), both, or one revision (default: the negotiated one)")
+	flags.StringVar(&o.failOn, "fail-on", verdict.Error, "exit with 1 on findings of this `severity` or above: error or warn; never disables it")
 	o.rules.declare(flags)
 	o.probes.Declare(flags)
 	o.reports.declare(flags)
@@ -127,7 +127,7 @@ func (o *options) readWords(f *cmdutil.Factory, words []string) error {
 		return err
 	}
 	if len(words) > 1 {
-		return usage.New("check takes one server or one capture", "what follows -- is the command of a server")
+		return usage.New("check takes one server or one capture", "to check a stdio server, put its command after --: mcpc check -- COMMAND")
 	}
 	if len(words) == 0 {
 		return nil

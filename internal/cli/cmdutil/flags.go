@@ -83,7 +83,7 @@ func (g *Factory) NoteUnitlessTimes() {
 // AddGlobals declares the flags of all commands. The defaults of the limits are in internal/client:
 // there 0 means the default, while 0 as a flag's value means no limit.
 func (g *Factory) AddGlobals(f *pflag.FlagSet) {
-	f.VarP((*targetFlag)(&g.Server), "server", "s", "URL, session, \"demo\" or a name from mcpc servers; or -- COMMAND")
+	f.VarP((*targetFlag)(&g.Server), "server", "s", "URL, session, \"demo\", or a name that mcpc servers lists")
 	f.StringVar(&g.Protocol, "protocol", "", "pin a `revision`: "+strings.Join(client.Revisions(), ", "))
 	f.StringArrayVarP(&g.Headers, "header", "H", nil, "HTTP header `field` \"Name: value\"; \"Name:\" removes one")
 	f.StringArrayVar(&g.HeaderFiles, "header-file", nil, "`file` with header fields, one per line")

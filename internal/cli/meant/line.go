@@ -19,7 +19,7 @@ func EscapeCodes(args []string) []string {
 	if at < 0 || slices.Contains(args[:at], "--") {
 		return args
 	}
-	code := regexp.MustCompile(`^-\d+:?$`)
+	code := regexp.MustCompile(`^-\d+(\.\.-?\d+)?:?$`)
 	args = slices.Clone(args)
 	for i := at + 1; i < len(args) && args[i] != "--"; i++ {
 		if code.MatchString(args[i]) {

@@ -79,8 +79,8 @@ the language.`,
 			}
 			if cmd.Flags().Changed("record") && !f.NoRecord && f.RecordTo != host.OffWord && o.play.passTo() == "" {
 				return usage.New("mock does not record what its clients send",
-					wire.Run("tap --record FILE -- mcpc mock ... --stdio")+" does, or "+
-						wire.Run("proxy --record FILE --to URL")+" before it")
+					"to record them: "+wire.Run("tap --record FILE -- mcpc mock ... --stdio")+", or over HTTP a proxy in front: "+
+						wire.Run("proxy --record FILE --to URL"))
 			}
 			if o.stdio && (o.script == recorded.Stdin || len(args) > 0 && args[0] == recorded.Stdin) {
 				return usage.New("with --stdio the client's messages come on stdin, so - cannot be read there", "name a file")

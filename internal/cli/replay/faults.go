@@ -28,7 +28,7 @@ func (o *options) startFaults(ctx context.Context, f *cmdutil.Factory) (end func
 	serverURL, err := url.Parse(f.Server)
 	if err != nil || serverURL.Scheme != "http" && serverURL.Scheme != "https" {
 		return end, usage.New("--fault needs the server's URL or command",
-			wire.Run("proxy --fault RULES --to TARGET")+" puts faults before any server")
+			wire.Run("proxy --fault RULES --to TARGET")+" makes messages fail in front of any server")
 	}
 	s, err := o.faults.Start(f, proxy.LinkHTTP)
 	if err != nil {

@@ -68,8 +68,8 @@ func NewReplay(f *cmdutil.Factory) *cobra.Command {
 		Short: "send recorded requests again, and compare or print the responses",
 		Long: `Send the requests of a recording again, to the server in --to, and compare the
 responses with the recorded ones. CAPTURE is a file, FILE#3, - for stdin, the
-number of a run, 42.3, or "last"; a FILTER (mcpc help filters) selects
-exchanges.
+number of a run (42) or of an exchange (42.3), or "last"; a FILTER (mcpc help
+filters) selects exchanges.
 
 The requests are sent over one new connection, in the recorded order and the
 recorded revision; --protocol selects a different revision. Recorded ids,
@@ -145,7 +145,7 @@ func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 	flags.BoolVar(&o.printed, "print", false, "send one request, and print the response instead of comparing it")
 	flags.StringSliceVar(&o.only, "only", nil, "send these `methods` only")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "also send requests that may change something")
-	flags.StringVar(&o.match.level, "match", "strict", "how to compare `values`: strict, or exact for the bytes")
+	flags.StringVar(&o.match.level, "match", "strict", "how to compare: `level` strict compares values (the default), exact compares bytes")
 	flags.StringVar(&o.match.file, "match-file", "", "`file` of matchers, *.mcpc-match.yaml")
 	flags.StringArrayVar(&o.match.ignore, "ignore", nil, "ignore the values at a `path` of each result")
 	flags.StringArrayVar(&o.match.bind, "bind", nil,

@@ -49,10 +49,10 @@ func NewRun(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE | FOLDER... [-- COMMAND...]",
 		Short: "run saved calls and check the results: *.mcpc.yaml",
-		Long: `Run the steps of files of saved calls, over one connection per file, and compare
-the results with the expectations. A FOLDER stands for all *.mcpc.yaml in it.
-docs/many-calls.md describes the files, and mcpc export --as mcpc-yaml writes
-one from recorded calls. This is smoke.mcpc.yaml of the examples below:
+		Long: `Run files of saved calls, step by step, over one connection per file, and
+compare the results with the expectations. A FOLDER stands for all *.mcpc.yaml
+in it. docs/many-calls.md describes the files, and mcpc export --as mcpc-yaml
+writes one from recorded calls. This is smoke.mcpc.yaml of the examples below:
 
 ` + smokeSteps + `
 With --junit - the JUnit report goes to stdout, and the text report to stderr.

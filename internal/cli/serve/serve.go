@@ -43,9 +43,9 @@ trusted.
 
 The tools and prompts of a single SERVER keep their names. Those of several
 servers, and of NAME=SERVER, are called NAME__TOOL: only letters, digits, _ and
--, at most 64 characters; other names are shortened, with a hash. Everything else
-that a server sends is unchanged. A request of a server is sent to the client
-whose request it belongs to.
+-, at most 64 characters; other names are shortened, with a hash. Everything
+else that a server sends is unchanged. A request of a server is sent to the
+client whose request it belongs to.
 
 --allow and --deny compare patterns (* and ?) with NAME/TOOL. Tools that changed
 since a call approved them are left out. A server that cannot be reached does

@@ -57,7 +57,7 @@ func (o *BundleOptions) AddFlags(flags *pflag.FlagSet) {
 		&o.Strict,
 		"strict",
 		false,
-		"bundle, --check: also e-mail addresses, names of home directories, IPv4 addresses",
+		"bundle, --check: also hide or find e-mail addresses, names of home directories, IPv4 addresses",
 	)
 	flags.StringVar(&o.Note, "note", "", "bundle: add a `text` for the reader")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "bundle: write without asking for confirmation")

@@ -40,7 +40,7 @@ folder of SKILL.md. A file that the entry does not list is not read.`,
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) < 1 || len(own) > 2 {
 				return usage.New(
-					"skills read takes a skill, and a file of it",
+					"skills read takes a skill, and optionally one of its files",
 					wire.RunOnServer("skills get NAME")+" shows its files",
 				)
 			}

@@ -66,8 +66,9 @@ func formatOfFile(name string) string {
 
 const exportHelp = `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE, or -
 for stdin, is all exchanges in it, and "all" is everything that mcpc recorded. A
-FILTER (mcpc help filters) selects exchanges of the FILE, or of the run of the
-NUMBER, before it; without them it selects from everything.
+FILTER (mcpc help filters) after a FILE selects from its exchanges, and after a
+NUMBER from the whole run of that exchange; with neither it selects from all
+recordings.
 
   har        HTTP Archive 1.2, for the network panel of a browser
   curl       shell commands that send the same bytes; with a session they open

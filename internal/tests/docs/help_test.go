@@ -338,6 +338,11 @@ func TestHelpFitsAScreen(t *testing.T) {
 		if lines := strings.Count(screen, "\n"); lines > help.ScreenLines {
 			t.Errorf("%s --help has %d lines", c.CommandPath(), lines)
 		}
+		for line := range strings.Lines(complete) {
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > 80 {
+				t.Errorf("%s --help-all has a line of more than 80 columns: %s", c.CommandPath(), line)
+			}
+		}
 		_, flags, _ := strings.Cut(screen, "Common flags:\n")
 		shown := len(regexp.MustCompile(`(?m)^  (-., |    )--`).FindAllString(flags, -1))
 		if screen != complete && (shown > help.MaxCommon || !strings.Contains(screen, " --help-all shows ")) {
