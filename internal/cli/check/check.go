@@ -97,7 +97,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.era, "era", "",
 		"`which` revisions: legacy (with a handshake), modern (without), both, or one revision (default: the negotiated one)")
-	flags.StringVar(&o.failOn, "fail-on", verdict.Error, "exit with 1 on findings of this `severity` or above: error or warn; never disables it")
+	flags.StringVar(&o.failOn, "fail-on", verdict.Error,
+		"exit with 1 on findings of this `severity` or above: error or warn; never disables it")
 	o.rules.declare(flags)
 	o.probes.Declare(flags)
 	o.reports.declare(flags)
@@ -127,7 +128,8 @@ func (o *options) readWords(f *cmdutil.Factory, words []string) error {
 		return err
 	}
 	if len(words) > 1 {
-		return usage.New("check takes one server or one capture", "to check a stdio server, put its command after --: mcpc check -- COMMAND")
+		return usage.New("check takes one server or one capture",
+			"to check a stdio server, put its command after --: mcpc check -- COMMAND")
 	}
 	if len(words) == 0 {
 		return nil

@@ -145,7 +145,8 @@ func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 	flags.BoolVar(&o.printed, "print", false, "send one request, and print the response instead of comparing it")
 	flags.StringSliceVar(&o.only, "only", nil, "send these `methods` only")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "also send requests that may change something")
-	flags.StringVar(&o.match.level, "match", "strict", "how to compare: `level` strict compares values (the default), exact compares bytes")
+	flags.StringVar(&o.match.level, "match", "strict",
+		"how to compare: `level` strict compares values (the default), exact compares bytes")
 	flags.StringVar(&o.match.file, "match-file", "", "`file` of matchers, *.mcpc-match.yaml")
 	flags.StringArrayVar(&o.match.ignore, "ignore", nil, "ignore the values at a `path` of each result")
 	flags.StringArrayVar(&o.match.bind, "bind", nil,
