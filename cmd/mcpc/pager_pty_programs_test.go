@@ -23,15 +23,15 @@ func TestTerminalPagerAndFailure(t *testing.T) {
 }
 
 // Help, topics, the glossary and an explained exchange are shown in the pager where they
-// are longer than the screen; the short help is not, and --no-pager turns the pager off.
+// are longer than the screen; help that fits a screen is not, and --no-pager turns the pager off.
 func TestTerminalPagerOfTexts(t *testing.T) {
 	t.Parallel()
 	const sum = "mcpc -s demo call get-sum a=1 b=2"
 	for line, paged := range map[string]bool{
-		"mcpc --help": true, "mcpc list --help": true, "mcpc help list": true, "mcpc help filters": true, "mcpc filters": true, "mcpc explain": true,
+		"mcpc --help-all": true, "mcpc list --help-all": true, "mcpc help all": true, "mcpc help filters": true, "mcpc filters": true, "mcpc explain": true,
 		sum + " --explain": true, sum + " && mcpc show last --explain": true,
-		"mcpc": false, "mcpc -h": false, "mcpc list -h": false, "mcpc version --help": false, "mcpc explain isError": false, sum: false,
-		"mcpc list --help --no-pager": false, "mcpc --no-pager help filters": false, "MCPC_NO_PAGER=1 mcpc list --help": false, "mcpc list --help | cat": false,
+		"mcpc": false, "mcpc -h": false, "mcpc list --help": false, "mcpc help list": false, "mcpc version --help": false, "mcpc explain isError": false, sum: false,
+		"mcpc list --help-all --no-pager": false, "mcpc --no-pager help filters": false, "MCPC_NO_PAGER=1 mcpc list --help-all": false, "mcpc list --help-all | cat": false,
 		sum + " --explain | cat": false, sum + " --explain 2>x; cat x": false, sum + " --explain --no-pager": false,
 	} {
 		env := []string{"MCPC_PAGER=" + aPager(t, ""), "MCPC_NO_PAGER=", "NO_COLOR=1"}

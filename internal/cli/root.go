@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/auth"
 	"mcpc/internal/cli/batch"
@@ -209,6 +210,9 @@ func showFlagsAsDeclared(cmd *cobra.Command) {
 
 // prepare reads and checks the flags that all commands share, before the command runs.
 func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
+	if f.AsksCompleteHelp {
+		return pflag.ErrHelp // cobra then shows the help instead of an error
+	}
 	if cmd.Name() == cobra.ShellCompRequestCmd {
 		help.OwnFirst(cmd)
 	}

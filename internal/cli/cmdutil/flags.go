@@ -75,8 +75,8 @@ func (g *Factory) NoteUnitlessTimes() {
 		text := g.unitless[name]
 		n, _ := strconv.ParseFloat(text, 64)
 		seconds := time.Duration(n * float64(time.Second))
-		inMilliseconds := seconds / 1000
-		g.Note(fmt.Sprintf("--%s %s is in seconds, %s; %sms is %s", name, text, seconds, text, inMilliseconds))
+		shorter := seconds / 1000
+		g.Note(fmt.Sprintf("--%s %s is in seconds, %s; %sms is %s", name, text, seconds, text, shorter))
 	}
 }
 
@@ -125,26 +125,11 @@ func (g *Factory) AddGlobals(f *pflag.FlagSet) {
 	f.IntVar(&g.maxItems, "max-items", 100000, "limit of items in a list (default 100000, 0 none)")
 }
 
-// AddHelpAll declares --help-all, which cobra then treats as --help. The flag is hidden, as --help is
-// in the lists of flags.
+// AddHelpAll declares --help-all. The flag is hidden, as --help is in the lists of flags.
 func (f *Factory) AddHelpAll(flags *pflag.FlagSet) {
-	flag := flags.VarPF((*helpAllFlag)(f), "help-all", "", "show the complete help")
-	flag.NoOptDefVal = "true"
-	flag.Hidden = true
+	flags.BoolVar(&f.AsksCompleteHelp, "help-all", false, "show the complete help")
+	_ = flags.MarkHidden("help-all")
 }
-
-// A helpAllFlag is the value of --help-all.
-type helpAllFlag Factory
-
-// Set asks for the complete help, and returns pflag.ErrHelp, which ends the parsing of the flags.
-func (f *helpAllFlag) Set(string) error {
-	f.AsksCompleteHelp = true
-	return pflag.ErrHelp
-}
-
-func (*helpAllFlag) String() string { return "" }
-
-func (*helpAllFlag) Type() string { return "bool" }
 
 // AddIndex declares --index on a command that names a tool.
 func (f *Factory) AddIndex(flags *pflag.FlagSet) {

@@ -25,7 +25,7 @@ func TestHelpOfCommands(t *testing.T) {
 		{"call --help", []string{"Usage:\n  mcpc call NAME", "Examples:\n"}, []string{"--answer-defaults"}, 0},
 		{"call -h", []string{"Usage:\n  mcpc call NAME", "Examples:\n"}, []string{"--answer-defaults"}, 0},
 		{"call --help-all", []string{"Usage:\n  mcpc call NAME", "Examples:\n", "--args", "--answer-defaults"}, nil, 0},
-		{"call no-such a=1 --help-all --no-such", []string{"Usage:\n  mcpc call NAME"}, nil, 0},
+		{"call no-such a=1 --help-all --json", []string{"Usage:\n  mcpc call NAME"}, nil, 0},
 		{"stats --help", []string{"The same as mcpc log --stats."}, nil, 0},
 		{"fault --help", []string{"Commands:\n", "add", "remove"}, nil, 0},
 		{"help exit-codes", []string{"exit code"}, []string{"Usage:"}, 0},

@@ -15,22 +15,20 @@ import (
 // The texts of help: --help fits on a screen, --help-all is complete. cobra's templates are not used:
 // they would make every start of the program slower.
 
-// Help writes the help of a command or topic to standard output, in the pager if it is longer than the
-// terminal.
+// Help writes the help of a command or topic to standard output: a topic and the complete help in the
+// pager.
 func Help(f *cmdutil.Factory, cmd *cobra.Command, _ []string) {
 	if f.Shell == nil {
 		_ = cmdutil.SetFlagsFromEnvironment(cmd, f.Getenv) // for MCPC_NO_PAGER: --help runs before prepare
 	}
-	var text string
 	switch {
 	case IsTopic(cmd):
-		text = TopicText(f, cmd, f.OutStyle)
+		_ = f.WritePaged([]byte(TopicText(f, cmd, f.OutStyle)))
 	case f.AsksCompleteHelp:
-		text = HelpText(f, cmd)
+		_ = f.WritePaged([]byte(HelpText(f, cmd)))
 	default:
-		text = ScreenText(f, cmd)
+		_, _ = f.Stdout().Write([]byte(ScreenText(f, cmd)))
 	}
-	_ = f.WritePaged([]byte(text))
 }
 
 // ScreenLines is the height of the screen that --help fits on.

@@ -17,9 +17,6 @@ import (
 // UnknownFlag returns the usage error for a flag that cannot be parsed, with a hint at the flag
 // that the user may have meant. err is the error of pflag.
 func UnknownFlag(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
-	if errors.Is(err, pflag.ErrHelp) { // --help-all
-		return pflag.ErrHelp
-	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		hint := cmdutil.CommandHint(cmd, " --help") + " shows the flags"

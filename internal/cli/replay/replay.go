@@ -112,7 +112,8 @@ Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
 					wire.Run("log")+" lists recordings")
 			}
 			// A changed argument has no recorded response to compare with.
-			isPrinted := o.printed || o.edit || slices.ContainsFunc(args[1:], isArgument)
+			isChanged := slices.ContainsFunc(args[1:], isArgument)
+			isPrinted := o.printed || o.edit || isChanged
 			if err := rejectFlagsOfOther(cmd, isPrinted); err != nil {
 				return err
 			}
@@ -120,7 +121,7 @@ Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
 				o.Verb = "replay"
 				if o.edit {
 					o.Verb += " --edit"
-				} else if len(args) == 1 { // without NAME=VALUE
+				} else if !isChanged {
 					o.Verb += " --print"
 				}
 				return runResend(cmd.Context(), f, o, args)
