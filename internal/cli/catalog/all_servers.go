@@ -235,10 +235,11 @@ func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surv
 	}
 	c, out := b.Open(ctx, connect.Options{RequireServerInfo: true})
 	defer func() { // also after a failed Open, which may have started a process
+		isExpired := ctx.Err() != nil // before closing, which may take longer than the rest of the limit
 		if closed := c.Close(closing); s.Out.OK() {
 			s.Out = closed
 		}
-		if closing.Err() == nil && ctx.Err() != nil {
+		if closing.Err() == nil && isExpired {
 			s.Out = wire.Outcome{Kind: wire.Timeout, Text: fmt.Sprintf("no response within %s", o.limit)}
 		}
 	}()

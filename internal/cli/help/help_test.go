@@ -31,6 +31,8 @@ func TestHelpOfCommands(t *testing.T) {
 		{"help exit-codes", []string{"exit code"}, []string{"Usage:"}, 0},
 		{"help mock-scripts", []string{"capabilities", "sse"}, []string{"Usage:"}, 0},
 		{"help faults", []string{"delay", "preset"}, []string{"Usage:"}, 0},
+		{"help answering", []string{"\nForms (elicitation)\n  --", "\nSampling\n  --", "\nRoots\n  --"}, nil, 0},
+		{"help targets", []string{"\nServers of other programs\n  ", "\nCards (experimental)\n  ", "\nApproval\n  "}, nil, 0},
 		{"help nosuch", nil, nil, 2},
 	} {
 		out := clitest.MCPC(t, nil, strings.Fields(c.line)...)
@@ -62,6 +64,7 @@ func TestTermsThatAreExplained(t *testing.T) {
 		code               int
 	}{
 		{"explain -32602", "-32602", "", 0},
+		{"explain -32020..-32099", "-32020..-32099", "", 0},
 		{"explain exit 6", "6", "", 0},
 		{"explain isError tools/call", "tools/call", "", 0},
 		{"explain --jq .entries[0].words[0] isError", "isError\n", "", 0},

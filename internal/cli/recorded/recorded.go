@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -401,59 +400,6 @@ func NewestFirst(f *cmdutil.Factory, visit func(c *rows.Capture, written time.Ti
 	}
 	ring.CompressEnded(runs, f.Now())
 	return wire.Outcome{}
-}
-
-// OpenMatching returns a capture with copies of the matching exchanges of mcpc's own recordings, the oldest
-// run first. The caller closes it. It is a usage error if no exchange matches.
-func OpenMatching(f *cmdutil.Factory, matches func(*rows.Row) bool) (*rows.Capture, wire.Outcome) {
-	ring, err := f.Env.Ring()
-	if err != nil {
-		return nil, connect.StateFailed(err)
-	}
-	runs, err := ring.Runs()
-	if err != nil {
-		return nil, usage.LocalIO("reading the recordings", err)
-	}
-	file, err := bundle.Temporary()
-	if err != nil {
-		return nil, usage.LocalIO("copying the recordings", err)
-	}
-	for _, run := range runs {
-		if err := copyMatching(f, file, run.Path, matches); err != nil {
-			file.Close()
-			return nil, usage.LocalIO("copying the recordings", err)
-		}
-	}
-	if size, err := file.Seek(0, io.SeekEnd); err != nil || size == 0 {
-		file.Close()
-		return nil, usage.Outcome(usage.New("no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"))
-	}
-	c, err := rows.OpenFrom("recordings", file)
-	if err != nil {
-		file.Close()
-		return nil, usage.LocalIO("reading the recordings", err)
-	}
-	return c, wire.Outcome{}
-}
-
-// copyMatching appends the matching exchanges of a recording to w. It skips a recording that was deleted
-// meanwhile, and warns about an unreadable one.
-func copyMatching(f *cmdutil.Factory, w io.Writer, path string, matches func(*rows.Row) bool) error {
-	c, err := rows.OpenIndexed(path, "")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		f.Warn(path + ": " + err.Error())
-		return nil
-	}
-	defer c.Close()
-	f.HideSecretsIn(c)
-	selected := slices.DeleteFunc(slices.Clone(c.Rows()), func(row *rows.Row) bool { return !matches(row) })
-	if len(selected) == 0 {
-		return nil
-	}
-	return c.Copy(w, selected)
 }
 
 // clockSlack is how much a file system's clock may be behind the clock of the frames.

@@ -64,7 +64,7 @@ const maxParallel = 64
 func NewReplay(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "replay CAPTURE [FILTER...] --to TARGET | -- COMMAND...",
+		Use:   "replay CAPTURE [FILTER...|NAME=VALUE...] --to TARGET | -- COMMAND...",
 		Short: "send recorded requests again, and compare or print the responses",
 		Long: `Send the requests of a recording again, to the server in --to, and compare the
 responses with the recorded ones. CAPTURE is a file, FILE#3, - for stdin, the

@@ -45,7 +45,7 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o options, words []strin
 	o.Word = words[0]
 	o.Changes = words[1:]
 	isOther := func(word string) bool { return !isArgument(word) }
-	if slices.ContainsFunc(words[1:], isOther) {
+	if slices.ContainsFunc(o.Changes, isOther) {
 		return usage.New(o.Verb+" takes the number of one exchange", recorded.OneWordHint(o.Verb, words))
 	}
 	if err := o.RejectTwoServers(f); err != nil {

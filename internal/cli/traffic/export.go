@@ -2,13 +2,16 @@ package traffic
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture/bundle"
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
@@ -229,38 +232,90 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 // with a filter, all that match. It leaves out exchanges that the format cannot hold. It is a usage
 // error if none is left. The caller closes the capture, unless the outcome is a failure.
 func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, wire.Outcome) {
+	var c *rows.Capture
+	var selected []*rows.Row
 	if o.word == "" {
-		return selectFromAll(f, o)
-	}
-	c, row, out := recorded.Pick(f, o.word)
-	if !out.OK() {
-		return nil, nil, out
-	}
-	selected := []*rows.Row{row}
-	isWholeFile := o.word == c.Path
-	if o.hasFilter || isWholeFile {
-		selected = lastMatching(c.Rows(), recorded.Matching(f, o.filter), 0) // 0: all
+		var out wire.Outcome
+		c, out = copyMatching(f, o.filter)
+		if !out.OK() {
+			return nil, nil, out
+		}
+		selected = c.Rows()
+	} else {
+		picked, row, out := recorded.Pick(f, o.word)
+		if !out.OK() {
+			return nil, nil, out
+		}
+		c = picked
+		selected = []*rows.Row{row}
+		isWholeFile := o.word == c.Path
+		if o.hasFilter || isWholeFile {
+			selected = lastMatching(c.Rows(), recorded.Matching(f, o.filter), 0) // 0: all
+		} else if len(o.exportable(selected)) == 0 {
+			c.Close()
+			return nil, nil, usage.Outcome(usage.New(recorded.NameOf(row)+" was not sent: nothing to export",
+				wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
+		}
 	}
 	selected = o.exportable(selected)
-	if len(selected) > 0 {
-		return c, selected, wire.Outcome{}
+	if len(selected) == 0 {
+		c.Close()
+		return nil, nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches",
+			wire.Run("log")+" lists recorded exchanges"))
 	}
-	c.Close()
-	if !o.hasFilter && !isWholeFile {
-		return nil, nil, usage.Outcome(usage.New(recorded.NameOf(row)+" was not sent: nothing to export",
-			wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
-	}
-	return nil, nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches",
-		wire.Run("log")+" lists recorded exchanges"))
+	return c, selected, wire.Outcome{}
 }
 
-// selectFromAll returns the exchanges of mcpc's own recordings that match the filter.
-func selectFromAll(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, wire.Outcome) {
-	c, out := recorded.OpenMatching(f, recorded.Matching(f, o.filter))
-	if !out.OK() {
-		return nil, nil, out
+// copyMatching returns a capture with copies of the exchanges of mcpc's own recordings that match, the
+// oldest run first. An exchange that two recordings have is copied once. The caller closes the capture.
+func copyMatching(f *cmdutil.Factory, o filter.Filter) (*rows.Capture, wire.Outcome) {
+	newestFirst, err := bundle.Temporary()
+	if err != nil {
+		return nil, usage.LocalIO("copying the recordings", err)
 	}
-	return c, o.exportable(c.Rows()), wire.Outcome{}
+	defer newestFirst.Close()
+	var ends []int64 // of the copies of the runs
+	matches := recorded.Matching(f, o)
+	out := eachCapture(f, "", func(c *rows.Capture, _ time.Time) (more bool) {
+		f.HideSecretsIn(c)
+		err = c.Copy(newestFirst, lastMatching(c.Rows(), matches, 0)) // 0: all
+		end, seekErr := newestFirst.Seek(0, io.SeekCurrent)
+		err = errors.Join(err, seekErr)
+		ends = append(ends, end)
+		return err == nil
+	})
+	if !out.OK() {
+		return nil, out
+	}
+	if err != nil {
+		return nil, usage.LocalIO("copying the recordings", err)
+	}
+	file, err := bundle.Temporary()
+	if err != nil {
+		return nil, usage.LocalIO("copying the recordings", err)
+	}
+	for i := len(ends) - 1; i >= 0 && err == nil; i-- {
+		start := int64(0)
+		if i > 0 {
+			start = ends[i-1]
+		}
+		_, err = io.Copy(file, io.NewSectionReader(newestFirst, start, ends[i]-start))
+	}
+	if err != nil {
+		file.Close()
+		return nil, usage.LocalIO("copying the recordings", err)
+	}
+	if len(ends) == 0 || ends[len(ends)-1] == 0 {
+		file.Close()
+		return nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches",
+			wire.Run("log")+" lists recorded exchanges"))
+	}
+	c, err := rows.OpenFrom("recordings", file)
+	if err != nil {
+		file.Close()
+		return nil, usage.LocalIO("reading the recordings", err)
+	}
+	return c, wire.Outcome{}
 }
 
 // exportable returns the rows that the format can hold.

@@ -16,21 +16,12 @@ import (
 	"mcpc/internal/wire"
 )
 
+// NewImport returns the command import, the old name of export FILE.har --as jsonl. It also notes what it
+// leaves out.
 func NewImport(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE.har",
 		Short: "make a recording from an HTTP archive (HAR)",
-		Long: `Make a recording of an HTTP archive (HAR 1.2), as browsers, Charles, mitmproxy
-and mcpc export write it. - is stdin. The requests of MCP are written to stdout
-or to the file of -o; other requests are left out and counted. Secrets are
-hidden as in every recording. All commands that take the FILE of a recording
-also read an archive itself; a recording is smaller, and is read faster.
-
-HAR has no order of messages within a request over stdio, and what a browser
-did not store is missing.`,
-		Example: `  mcpc import session.har -o session.jsonl
-  mcpc import session.har | head -n 1
-  mcpc import - < session.har > session.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage.New("import takes one file", wire.Run("import FILE.har -o FILE.jsonl"))

@@ -149,7 +149,8 @@ func secondName(params json.RawMessage) string {
 
 // callTool forwards a tools/call, and returns the response. It returns an error response for a tool
 // that no server lists or whose server did not answer, and a failed result for a tool that is not
-// served. It approves the tool's definition before it forwards the call.
+// served, and for the status tool of a server that answers again. It approves the tool's definition
+// before it forwards the call.
 func (p *peer) callTool(
 	ctx context.Context,
 	c mcpserver.Caller,
