@@ -80,8 +80,7 @@ help faults.`,
 	cmd.Flags().SetInterspersed(false)
 	o.fault.AddFlags(cmd.Flags())
 	o.trace.AddFlags(cmd.Flags())
-	const remove = true
-	cmd.AddCommand(newTapInstall(f, !remove), newTapInstall(f, remove))
+	cmd.AddCommand(newTapInstall(f), newTapRemove(f))
 	return cmd
 }
 

@@ -33,7 +33,7 @@ var floors = [][]string{
 	},
 	{"connect", "live", "proxy", "tui", "web"},
 	{
-		"cli/cmdutil", "cli/console", "cli/faulty", "cli/liveview", "cli/meant", "cli/recorded",
+		"cli/clientfile", "cli/cmdutil", "cli/console", "cli/faulty", "cli/liveview", "cli/meant", "cli/recorded",
 		"cli/share",
 	},
 	{
