@@ -141,13 +141,19 @@ type entry struct {
 // hasPrefix reports whether prefix is before another command in the entry. Of the first word it
 // compares only the file name, without .exe.
 func (e *entry) hasPrefix(prefix []string) bool {
+	count := len(prefix) - 1 // of the arguments in prefix
+	hasArguments := len(e.words) > count && slices.Equal(e.words[:count], prefix[1:])
+	return hasArguments && SameProgram(e.command, prefix[0])
+}
+
+// SameProgram reports whether two commands are the same program, maybe in different folders: their
+// file names are equal, without .exe.
+func SameProgram(a, b string) bool {
 	program := func(file string) string {
 		file = file[strings.LastIndexAny(file, `/\`)+1:]
 		return strings.TrimSuffix(strings.ToLower(file), ".exe")
 	}
-	count := len(prefix) - 1 // of the arguments in prefix
-	hasArguments := len(e.words) > count && slices.Equal(e.words[:count], prefix[1:])
-	return hasArguments && program(e.command) == program(prefix[0])
+	return program(a) == program(b)
 }
 
 // findEntry returns the command of a server with its position in text. Its error is an *EntryError:

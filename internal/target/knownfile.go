@@ -44,11 +44,13 @@ func tomlError(err error) error {
 // open bracket.
 const maxBrackets = 50_000
 
+const byteOrderMark = "\xEF\xBB\xBF"
+
 // standardJSON returns text with blanks instead of comments, trailing commas and a byte order mark:
 // standard JSON, where everything is at the same offset.
 func standardJSON(text []byte) (json.RawMessage, error) {
 	text = bytes.Clone(text)
-	if bytes.HasPrefix(text, []byte("\xEF\xBB\xBF")) {
+	if bytes.HasPrefix(text, []byte(byteOrderMark)) {
 		copy(text, "   ")
 	}
 	if jsonraw.Valid(text) == nil { // the usual case, and faster

@@ -32,6 +32,8 @@ type Edit struct {
 	// File is the configuration file; "" is the client's default. Yes is true if the user is not asked.
 	File string
 	Yes  bool
+	// Creates is true if a file that does not exist is created.
+	Creates bool
 }
 
 // Note ends the help of a command that edits a configuration. The clients follow.
@@ -101,9 +103,10 @@ func clientNames() []string {
 	return names
 }
 
-// Apply reads the configuration, shows the change that change makes, and writes it after a
-// confirmation. If change returns the text unchanged, there is nothing to do, and unchanged says why.
-func (e Edit) Apply(
+// Apply reads the configuration, shows what change makes of it, and writes that after a confirmation.
+// change may set e.Server. If it returns the text unchanged, there is nothing to do, and unchanged
+// says why.
+func (e *Edit) Apply(
 	ctx context.Context,
 	f *cmdutil.Factory,
 	unchanged string,
@@ -114,12 +117,16 @@ func (e Edit) Apply(
 		file = e.Client.File(runtime.GOOS, f.Getenv)
 	}
 	old, err := os.ReadFile(file)
-	if err != nil {
+	isNew := e.Creates && errors.Is(err, fs.ErrNotExist)
+	if err != nil && !isNew {
 		out := usage.LocalIO("reading the configuration of "+e.Client.Title, err)
 		out.Hint = "--file names another file"
 		return cmdutil.Exit(out)
 	}
 	changed, err := change(old)
+	if exit, isExit := errors.AsType[*cmdutil.ExitError](err); isExit {
+		return exit
+	}
 	if err != nil {
 		out := usage.Outcome(err)
 		if entry, ok := errors.AsType[*target.EntryError](err); ok && len(entry.Servers) > 0 {
@@ -132,7 +139,8 @@ func (e Edit) Apply(
 		f.Note(fmt.Sprintf("nothing to change in %s: %q %s", term.Line(file), e.Server, unchanged))
 		return nil
 	}
-	f.Secrets.LearnCommand(e.Client.CommandOf(old, e.Server)) // the command may be in the lines that are shown
+	f.Secrets.LearnCommand(e.Client.CommandOf(old, e.Server)) // the commands may be in the lines that are shown
+	f.Secrets.LearnCommand(e.Client.CommandOf(changed, e.Server))
 	fmt.Fprintf(
 		f.Stdout(),
 		"%s\n%s",
@@ -144,12 +152,27 @@ func (e Edit) Apply(
 	if out := confirmEdit(ctx, f, file, e.Yes); !out.OK() {
 		return cmdutil.Exit(out)
 	}
+	if isNew {
+		if err := createFile(file, changed); err != nil {
+			return cmdutil.Exit(usage.LocalIO("writing "+file, err))
+		}
+		f.Note("written; restart " + e.Client.Title)
+		return nil
+	}
 	backup, err := editFile(file, old, changed)
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+file, err))
 	}
 	f.Note("written; the previous file is " + backup + " (mode 0600); restart " + e.Client.Title)
 	return nil
+}
+
+// createFile writes a new file, readable only by its owner, and the folders around it.
+func createFile(file string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return cmdutil.ReplaceFile(file, text)
 }
 
 // Flags returns the flags for the command line in a configuration: the folder of the state and the
@@ -214,7 +237,7 @@ func confirmEdit(ctx context.Context, f *cmdutil.Factory, file string, yes bool)
 
 // editFile replaces the text of a file and keeps its permissions. Before the first change it copies
 // the file, readable only by its owner because it may contain secrets. It follows links. It returns
-// the path of the copy.
+// the path of the copy. It fails if the text is not old anymore: the client may have changed it.
 func editFile(file string, old, changed []byte) (backup string, err error) {
 	file, err = filepath.EvalSymlinks(file)
 	if err != nil {
@@ -223,6 +246,9 @@ func editFile(file string, old, changed []byte) (backup string, err error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return "", err
+	}
+	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, old) {
+		return "", errors.Join(errors.New("the file has changed meanwhile; nothing was written"), err)
 	}
 	backup = file + ".before-mcpc"
 	if err := keepOriginal(backup, old); err != nil {

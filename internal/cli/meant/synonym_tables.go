@@ -165,7 +165,8 @@ var CommandSynonyms = []CommandSynonym{
 	{"generate-cli", "did you mean `codegen --cli`?"},
 	{"install --, add --", "did you mean `list {}`?"},
 	{"tap uninstall, tap restore, tap undo", "did you mean `tap remove {CLIENT SERVER}`?"},
-	{"install, setup", "did you mean `tap install {CLIENT SERVER}`?"},
+	{"serve uninstall, serve restore, serve undo", "did you mean `serve remove {CLIENT NAME}`?"},
+	{"install, setup", "did you mean `serve install {CLIENT SERVER}`? `tap install` records a server"},
 	{"uninstall", "did you mean `tap remove {CLIENT SERVER}`?"},
 	{"save", "did you mean `call NAME --save FILE`?"},
 

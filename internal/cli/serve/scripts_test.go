@@ -7,3 +7,5 @@ import (
 )
 
 func TestMain(m *testing.M) { clitest.Main(m, nil) }
+
+func TestScripts(t *testing.T) { clitest.Scripts(t) }

@@ -73,6 +73,7 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 			return run(cmd.Context(), f, o, args)
 		},
 	}
+	addInstall(f, cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&o.all, "all", false, "serve all sessions and trusted servers")
 	flags.StringArrayVar(&o.allow, "allow", nil, "serve only tools whose NAME/TOOL matches this `pattern`")

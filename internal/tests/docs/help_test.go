@@ -224,9 +224,9 @@ var exampleFiles = map[string]string{
 	"server.json":  `{"name":"com.example/weather","version":"1.0.0","remotes":[{"type":"streamable-http","url":"https://mcp.example/mcp"}]}`,
 	"rules.txt":    "when method:tools/call do delay 2s\n",
 	"message.json": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
-	".mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["demo","--stdio"]},"other":{"command":"mcpc","args":["demo","--stdio"]},
-		"old":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
-	"config.toml": "[mcp_servers.box]\ncommand = \"mcpc\"\nargs = [\"demo\", \"--stdio\"]\n",
+	".mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["demo","--stdio"]},"mcp-example-com":{"command":"mcpc","args":["serve","https://mcp.example.com/mcp"]},"other":{"command":"mcpc","args":["demo","--stdio"]},
+		"old":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]},"test":{"command":"mcpc","args":["serve","demo"]}}}`,
+	"config.toml": "[mcp_servers.box]\ncommand = \"mcpc\"\nargs = [\"demo\", \"--stdio\"]\n[mcp_servers.test]\ncommand = \"mcpc\"\nargs = [\"serve\", \"demo\"]\n",
 	"sums.jsonl": `{"mcpc-traffic":1,"started":"2026-11-01T00:00:00Z","by":"tap"}
 {"seq":1,"time":"2026-11-01T00:00:01Z","dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"}}"}
 {"seq":2,"time":"2026-11-01T00:00:02Z","dir":"received","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}"}
@@ -235,7 +235,7 @@ var exampleFiles = map[string]string{
 {"seq":5,"time":"2026-11-01T00:00:05Z","dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"get-sum\",\"arguments\":{\"a\":1,\"b\":2}}}"}
 {"seq":6,"time":"2026-11-01T00:00:06Z","dir":"received","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"3\"}]}}"}
 `,
-	"mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
+	"mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]},"test":{"command":"mcpc","args":["serve","demo"]}}}`,
 }
 
 // shownFile is the file of the examples that a help shows: its name, and its text without

@@ -26,6 +26,7 @@ var manyDocuments = map[string]string{
 	"mcpc tap":         "what the client and the server say to each other",
 	"mcpc listen":      "a line for each notification, as they come",
 	"mcpc tap install": "edits a file", "mcpc tap remove": "edits a file",
+	"mcpc serve install": "edits a file", "mcpc serve remove": "edits a file",
 	"mcpc batch": "a line for each call", "mcpc shell": "a conversation with a person",
 }
 

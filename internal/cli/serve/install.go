@@ -1,0 +1,298 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/clientfile"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// addInstall adds the commands serve install and serve remove to serve.
+func addInstall(f *cmdutil.Factory, serve *cobra.Command) {
+	serve.AddCommand(newInstall(f), newRemove(f))
+	// serve ignores the flag: remove reads it.
+	serve.Flags().String(replacedFlag, "", "the `words` that serve install replaced")
+	_ = serve.Flags().MarkHidden(replacedFlag)
+}
+
+// newInstall returns the command serve install.
+func newInstall(f *cmdutil.Factory) *cobra.Command {
+	var as string
+	cmd := clientfile.New(&cobra.Command{
+		Use:   "install CLIENT URL|NAME",
+		Short: "add a server to a client's configuration",
+		Long: `Add an entry to a client's configuration that runs mcpc serve for one server: a
+URL, or a NAME as with -s. If NAME is an entry that runs mcp-remote or
+supergateway, mcpc serve replaces the program and keeps the other arguments.`,
+		Example: `  mcpc serve install claude-code https://api.example.com/mcp --yes
+  mcpc serve install cursor demo --as fresh --file mcp.json --yes
+  mcpc serve install codex demo --file config.toml --yes`,
+	}, "a URL or the name of a server", func(ctx context.Context, e clientfile.Edit) error {
+		if len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "" {
+			return usage.New(
+				"serve install writes no header fields and tokens into a configuration",
+				"use them with "+wire.Run("init URL --as NAME")+", and install the session NAME",
+			)
+		}
+		e.Creates = true
+		return e.Apply(ctx, f, "already uses mcpc serve", func(old []byte) ([]byte, error) {
+			return install(f, old, &e, as)
+		})
+	})
+	cmd.Flags().StringVar(&as, "as", "", "`name` of the entry, if not that of the server")
+	return cmd
+}
+
+// newRemove returns the command serve remove.
+func newRemove(f *cmdutil.Factory) *cobra.Command {
+	return clientfile.New(&cobra.Command{
+		Use:   "remove CLIENT NAME",
+		Short: "remove mcpc serve from a client's configuration",
+		Long: `Remove an entry that runs mcpc serve from a client's configuration. If mcpc
+serve install replaced another program, that is restored.`,
+		Example: `  mcpc serve remove claude-code mcp-example-com --yes
+  mcpc serve remove cursor test --file mcp.json --yes
+  mcpc serve remove codex test --file config.toml -y`,
+	}, "the name of an entry", func(ctx context.Context, e clientfile.Edit) error {
+		return e.Apply(ctx, f, "does not use mcpc serve", func(old []byte) ([]byte, error) {
+			return remove(f, old, e)
+		})
+	})
+}
+
+// install returns the text of the configuration with an entry for the server e.Server, and sets
+// e.Server to the name of the entry: as, or else a name for the server. It returns old itself if the
+// entry is there.
+func install(f *cmdutil.Factory, old []byte, e *clientfile.Edit, as string) ([]byte, error) {
+	server := e.Server
+	entries, err := readEntries(f, old, e)
+	if err != nil {
+		return nil, err
+	}
+	self, err := f.Executable()
+	if err != nil {
+		return nil, err
+	}
+	flags, err := clientfile.Flags(f)
+	if err != nil {
+		return nil, err
+	}
+	prefix := slices.Concat([]string{self, "serve"}, flags)
+	entry, isEntry := entryNamed(entries, server)
+	if isEntry && as == "" {
+		if isServed(self, entry.Command) {
+			return old, nil
+		}
+		replaced, err := bridgeWords(entry.Command)
+		if err != nil {
+			return nil, err
+		}
+		if replaced > 0 {
+			return replaceBridge(old, e, entry, replaced, prefix)
+		}
+	}
+	if _, err := membersOf(f, options{}, []string{server}); err != nil {
+		return nil, err
+	}
+	e.Server = as
+	if as == "" {
+		e.Server = entryName(server)
+	}
+	argv := append(prefix, server)
+	entry, isTaken := entryNamed(entries, e.Server)
+	if !isTaken {
+		return e.Client.Add(old, e.Server, argv)
+	}
+	isSame := len(entry.Command) > 0 && target.SameProgram(entry.Command[0], self) &&
+		slices.Equal(entry.Command[1:], argv[1:])
+	if isSame {
+		return old, nil
+	}
+	return nil, takenError(e, entry, entries, server)
+}
+
+// takenError returns the error for an entry that has another server.
+func takenError(e *clientfile.Edit, entry target.Server, entries []target.Server, server string) error {
+	text := fmt.Sprintf("%s has another server named %q", e.Client.Title, e.Server)
+	line := "serve install " + e.Client.Name + " "
+	if e.File != "" {
+		line += "--file " + shellwords.Quote(e.File) + " "
+	}
+	if replaced, err := bridgeWords(entry.Command); err == nil && replaced > 0 && slices.Contains(entry.Command, server) {
+		return usage.New(text, wire.Run(line+shellwords.Quote(e.Server))+" replaces it")
+	}
+	free := e.Server
+	for n := 2; ; n++ {
+		free = fmt.Sprintf("%s-%d", e.Server, n)
+		if _, isTaken := entryNamed(entries, free); !isTaken {
+			break
+		}
+	}
+	return usage.New(text, wire.Run(line+shellwords.Quote(server)+" --as "+shellwords.Quote(free)))
+}
+
+// remove returns the text of the configuration without the entry e.Server, or with the program that
+// serve install replaced. It returns old itself if the entry does not run mcpc serve.
+func remove(f *cmdutil.Factory, old []byte, e clientfile.Edit) ([]byte, error) {
+	self, err := f.Executable()
+	if err != nil {
+		return nil, err
+	}
+	argv := e.Client.CommandOf(old, e.Server)
+	if len(argv) > 1 && target.SameProgram(argv[0], self) && argv[1] == "tap" {
+		return nil, usage.New(
+			fmt.Sprintf("mcpc tap records the server %q", e.Server),
+			wire.Run("tap remove "+e.Client.Name+" "+shellwords.Quote(e.Server))+" first",
+		)
+	}
+	if argv != nil && !isServed(self, argv) {
+		return old, nil
+	}
+	if argv == nil { // the error says why
+		return e.Client.Remove(old, e.Server)
+	}
+	flags := 2 + clientfile.CountFlags(argv[2:])
+	if flags < len(argv) {
+		if text, isReplaced := strings.CutPrefix(argv[flags], "--"+replacedFlag+"="); isReplaced {
+			return e.Client.ReplaceWords(old, e.Server, flags, parseReplaced(text))
+		}
+	}
+	return e.Client.Remove(old, e.Server)
+}
+
+// isServed reports whether a command is mcpc serve.
+func isServed(self string, argv []string) bool {
+	return len(argv) > 1 && target.SameProgram(argv[0], self) && argv[1] == "serve"
+}
+
+// readEntries returns the servers in the text of a configuration; an empty text has none.
+func readEntries(f *cmdutil.Factory, text []byte, e *clientfile.Edit) ([]target.Server, error) {
+	if len(strings.TrimSpace(string(text))) == 0 {
+		return nil, nil
+	}
+	doc, err := target.Decode(e.Client.File(runtime.GOOS, f.Getenv), text)
+	if err != nil {
+		return nil, err
+	}
+	const file, folder = "", ""
+	return target.Servers(e.Client, file, folder, doc), nil
+}
+
+// entryNamed returns the server with a name, or false if there is none.
+func entryNamed(entries []target.Server, name string) (target.Server, bool) {
+	i := slices.IndexFunc(entries, func(s target.Server) bool { return s.Name == name })
+	if i < 0 {
+		return target.Server{}, false
+	}
+	return entries[i], true
+}
+
+// entryName returns the name of the entry for a server: its own, or the host of its URL with only
+// the characters a-z, 0-9 and "-".
+func entryName(server string) string {
+	name := parseServer(server).name
+	if !cmdutil.IsURL(server) {
+		return name
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.Hostname() == "" {
+		return name
+	}
+	words := strings.FieldsFunc(strings.ToLower(u.Hostname()), func(r rune) bool {
+		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-')
+	})
+	return strings.Join(words, "-")
+}
+
+// replacedFlag is the flag of an entry for the words that mcpc serve replaces.
+const replacedFlag = "instead-of"
+
+// replaceBridge returns the text with mcpc serve in place of the first words of a bridge's command,
+// and with these words in a flag, for remove.
+func replaceBridge(
+	old []byte,
+	e *clientfile.Edit,
+	entry target.Server,
+	replaced int,
+	prefix []string,
+) ([]byte, error) {
+	words := append(prefix, "--"+replacedFlag+"="+formatReplaced(entry.Command[:replaced]))
+	return e.Client.ReplaceWords(old, e.Server, replaced-1, words)
+}
+
+// formatReplaced joins words by commas, without blanks: some clients split arguments at blanks.
+func formatReplaced(words []string) string {
+	escape := strings.NewReplacer("%", "%25", ",", "%2C", " ", "%20")
+	escaped := make([]string, len(words))
+	for i, word := range words {
+		escaped[i] = escape.Replace(word)
+	}
+	return strings.Join(escaped, ",")
+}
+
+// parseReplaced returns the words that formatReplaced joined.
+func parseReplaced(text string) []string {
+	words := strings.Split(text, ",")
+	for i, word := range words {
+		if plain, err := url.PathUnescape(word); err == nil {
+			words[i] = plain
+		}
+	}
+	return words
+}
+
+// bridgeWords returns how many words at the start of a command are the program mcp-remote or
+// supergateway as a client of a remote server; its URL and flags follow. It returns 0 for any other
+// command. It fails for flags of supergateway that mcpc serve does not have.
+func bridgeWords(argv []string) (int, error) {
+	if !slices.ContainsFunc(argv, cmdutil.IsURL) {
+		return 0, nil
+	}
+	i := slices.IndexFunc(argv, isBridge)
+	if i < 0 {
+		return 0, nil
+	}
+	if i+1 < len(argv) && isBridge(argv[i+1]) { // npx -p mcp-remote mcp-remote URL
+		i++
+	}
+	rest := argv[i+1:]
+	if packageName(argv[i]) == "mcp-remote" {
+		return i + 1, nil
+	}
+	isClient := len(rest) > 1 && (rest[0] == "--sse" || rest[0] == "--streamableHttp") && cmdutil.IsURL(rest[1])
+	if !isClient {
+		return 0, nil
+	}
+	for _, word := range rest[2:] {
+		if strings.HasPrefix(word, "-") && word != "--header" {
+			return 0, usage.New("mcpc serve has no flag like supergateway's "+word,
+				"remove it from the configuration, or see "+wire.Run("serve --help"))
+		}
+	}
+	return i + 2, nil
+}
+
+// isBridge reports whether a word is the program or the package mcp-remote or supergateway.
+func isBridge(word string) bool {
+	name := packageName(word)
+	return name == "mcp-remote" || name == "supergateway"
+}
+
+// packageName returns the file name of a program without .exe or .cmd, or the name of a package
+// without its version.
+func packageName(word string) string {
+	name := word[strings.LastIndexAny(word, `/\`)+1:]
+	name, _, _ = strings.Cut(name, "@")
+	return strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), ".exe"), ".cmd")
+}
