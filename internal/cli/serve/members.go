@@ -27,6 +27,14 @@ type namedServer struct{ name, id string }
 // membersOf returns the servers to serve: the servers in args, and with --all the known servers. It
 // connects to no server. It fails for an unknown server and for two servers with the same name.
 func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, error) {
+	isSingle := o.isSingle(args)
+	if o.command != nil {
+		const name = "server" // in the names of the tools that mcpc offers itself
+		return []gateway.Member{{
+			Name: name, Given: name, ID: name, Command: o.command,
+			Env: func() (*host.Env, func()) { return invocation(f, o, name, "", isSingle) },
+		}}, nil
+	}
 	servers := knownServers(f, o.all)
 	for _, word := range args {
 		s := parseServer(word)
@@ -36,7 +44,7 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 		conn := &connect.Conn{Env: &lookup.Env}
 		if out := conn.Find(nil); !out.OK() {
 			if isCommand(f, s.id) {
-				out.Hint = sessionHint
+				out.Hint = commandHint
 			}
 			return nil, cmdutil.Exit(out)
 		}
@@ -60,17 +68,17 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 			Name:  prefix,
 			Given: names[i],
 			ID:    servers[i].id,
-			Env:   func() (*host.Env, func()) { return invocation(f, prefix, servers[i].id) },
+			Env:   func() (*host.Env, func()) { return invocation(f, o, prefix, servers[i].id, isSingle) },
 		}
 	}
 	return members, nil
 }
 
 // keepsNames reports whether tools and prompts keep the names that their server gives them: with --no-prefix,
-// and if args name a single server without NAME=.
+// and if a single server has no NAME=.
 func (o *options) keepsNames(args []string) bool {
 	isUnnamed := len(args) == 1 && parseServer(args[0]).id == args[0]
-	return o.noPrefix || isUnnamed
+	return o.noPrefix || isUnnamed || o.command != nil
 }
 
 // checkPatterns returns a usage error for a pattern of --allow or --deny that cannot match a tool
@@ -157,18 +165,31 @@ func isCommand(f *cmdutil.Factory, word string) bool {
 	return hint != ""
 }
 
-// sessionHint is the hint for a server's command in place of a server's name.
-var sessionHint = "a server's command is served as a session: " + wire.Run("init --as NAME -- COMMAND...") +
-	", then " + wire.Run("serve NAME")
+// commandHint is the hint for a server's command in place of a server's name.
+var commandHint = "a server's command goes after --: " + wire.Run("serve -- COMMAND...")
 
 // servingVariable is the environment variable that mcpc serve sets for the servers that it starts.
-// mcpc serve refuses to run if it is set.
+// If it is set, mcpc serve refuses names of servers.
 const servingVariable = "MCPC_SERVING"
 
 // invocation returns the environment of one connection to a server, which asks the user nothing and
-// puts name into each line of its messages. The returned function ends the recording.
-func invocation(f *cmdutil.Factory, name, id string) (*host.Env, func()) {
+// puts name into each line of its messages. id names the server; it is "" for a command. Tokens and
+// accounts apply only to a single server. The returned function ends the recording.
+func invocation(f *cmdutil.Factory, o options, name, id string, isSingle bool) (*host.Env, func()) {
 	unprompted := f.WithoutPrompts(&lineWriter{to: f.Stderr()}, id)
+	unprompted.ServerGiven = id != ""
+	if isSingle {
+		unprompted.Auth = f.Auth
+		unprompted.Getenv = func(variable string) string {
+			if variable == host.EnvName("server") {
+				return ""
+			}
+			return f.Getenv(variable)
+		}
+	}
+	if o.debug {
+		unprompted.Verbose = 1
+	}
 	unprompted.ErrStyle.Server = f.ErrStyle.Line(name)
 	unprompted.UI = quiet{unprompted}
 	unprompted.Record.Lasts = true

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,18 +29,28 @@ type options struct {
 	all, noPrefix   bool
 	allow, deny     []string
 	http, tokenFile string
+	login           loginOptions
+	// ignored are the patterns of --ignore-tool, which mcp-remote has.
+	ignored []string
+	debug   bool
+	// command is the server's command after --, or nil.
+	command []string
 }
 
 // New returns the command `mcpc serve`.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "serve [NAME=]SERVER... | --all",
+		Use:   "serve [NAME=]SERVER... | --all | -- COMMAND...",
 		Short: "bridge a host to one or more servers, over stdio or HTTP",
 		Long: `Serve the tools, prompts and resources of one server, or of several as one MCP
 server, over stdio or HTTP, in every revision on both sides. A SERVER is named
 as with -s; --all takes the sessions and all configured servers that are
-trusted.
+trusted; a COMMAND is started as a server for each client.
+
+A server that requires a login gets one: the client opens the page, if it can,
+else a browser does. Until then the list has the tool NAME__login, which returns
+the address. The token is stored for all commands.
 
 The tools and prompts of a single SERVER keep their names. Those of several
 servers, and of NAME=SERVER, are called NAME__TOOL: only letters, digits, _ and
@@ -50,17 +61,25 @@ client whose request it belongs to.
 --allow and --deny compare patterns (* and ?) with NAME/TOOL. Tools that changed
 since a call approved them are left out. A server that cannot be reached does
 not stop the others: mcpc tries again, and notifies the client when the server
-is available. mcpc does not prompt, so approve the servers (mcpc servers trust)
-and log in (mcpc login) before.
+is available. mcpc does not ask for approval, so approve configured servers
+(mcpc servers trust) before.
+
+For a single server, -H, --token-file and MCPC_TOKEN apply; in -H, ${NAME} is an
+environment variable. The arguments of mcp-remote are understood.
 
 Over stdio the command ends with exit code 0 when the client closes the input.`,
-		Example: `  mcpc serve demo
+		Example: `  mcpc serve https://mcp.example/mcp
   mcpc list -- mcpc serve demo
   mcpc call one__get-sum a=1 b=2 -- mcpc serve one=demo two=demo
   mcpc list -- mcpc serve demo --deny 'demo/get-*'
-  mcpc serve demo --http 127.0.0.1:3001`,
+  mcpc serve --http 127.0.0.1:3001 -- mcpc demo --stdio`,
 		ValidArgsFunction: f.CompleteServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				o.command = args[dash:]
+				args = args[:dash]
+			}
+			args = o.takePort(args)
 			if err := o.validate(f, args); err != nil {
 				return err
 			}
@@ -91,6 +110,7 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 		"",
 		"--http: `file` with the bearer token that clients have to send",
 	)
+	o.addFlags(flags)
 	return cmd
 }
 
@@ -98,31 +118,49 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 // long, because agents have their own limits.
 const defaultIdle = 10 * time.Minute
 
-// validate returns a usage error for flags and arguments that make no sense for several servers.
+// isSingle reports whether a single server is served. Header fields and tokens are for it.
+func (o *options) isSingle(args []string) bool {
+	return o.command != nil || len(args) == 1 && !o.all
+}
+
+// validate returns a usage error for flags and arguments that do not fit each other.
 func (o *options) validate(f *cmdutil.Factory, args []string) error {
 	if f.Shell != nil {
 		return usage.New("the shell uses one server", wire.Run("serve")+", in another terminal")
 	}
 	if f.ServerGiven && isCommand(f, parseServer(f.Server).id) {
-		return usage.New("serve takes servers as arguments, not with -s", sessionHint)
+		return usage.New("serve takes servers as arguments, not with -s", commandHint)
 	}
 	if f.ServerGiven {
 		return usage.New("serve takes servers as arguments, not with -s", wire.Run("serve "+shellwords.Quote(f.Server)))
 	}
-	// A configuration may contain mcpc serve itself: with --all it would start itself again and again.
-	if f.Getenv(servingVariable) != "" {
+	// A configuration may contain mcpc serve itself: with names it could start itself again and again.
+	needsNoName := o.command != nil || !o.all && !slices.ContainsFunc(args, func(word string) bool {
+		return !cmdutil.IsURL(parseServer(word).id)
+	})
+	if f.Getenv(servingVariable) != "" && !needsNoName {
 		return usage.New("mcpc serve was started by another mcpc serve", "add the servers of this one to the other one")
+	}
+	if o.command != nil && (o.all || len(args) > 0) {
+		return usage.New(
+			"a command after -- is served alone",
+			"for several servers: "+wire.Run("init --as NAME -- COMMAND...")+", then "+wire.Run("serve NAME OTHER..."),
+		)
 	}
 	if o.all && len(args) > 0 {
 		return usage.New("--all cannot be combined with names of servers", "")
 	}
-	if !o.all && len(args) == 0 {
+	if o.command != nil && len(o.command) == 0 {
+		return usage.New("no command after --", wire.Run("serve -- COMMAND..."))
+	}
+	if !o.all && len(args) == 0 && o.command == nil {
 		return usage.New(
 			"serve needs a server",
 			wire.Run("serve --all")+" serves all known servers; "+wire.Run("servers")+" lists them",
 		)
 	}
-	if len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "" {
+	hasCredentials := len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "" || f.Auth.Account != ""
+	if hasCredentials && !o.isSingle(args) {
 		return usage.New(
 			"header fields and tokens would be sent to every server",
 			"use them with "+wire.Run("init")+", and serve the session",
@@ -131,12 +169,18 @@ func (o *options) validate(f *cmdutil.Factory, args []string) error {
 	if o.tokenFile != "" && o.http == "" {
 		return usage.New("--client-token-file needs --http", "over stdio the client is the program that started mcpc")
 	}
-	return nil
+	if err := expandHeaders(f); err != nil {
+		return err
+	}
+	return o.checkLogin()
 }
 
 // run serves until the client closes the input or the user interrupts it. Over stdio it returns nil
 // when the client closes the input.
 func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) error {
+	for _, pattern := range o.ignored {
+		o.deny = append(o.deny, "*/"+pattern)
+	}
 	members, err := membersOf(f, o, args)
 	if err != nil {
 		return err
@@ -158,6 +202,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 			Token:   rand.Text,
 			Now:     f.Now,
 			Tell:    func(text string, stderr ...string) { printNote(f, text, stderr) },
+			Login:   o.gatewayLogin(f),
 			Admit:   admit,
 		},
 	)

@@ -41,6 +41,8 @@ type Records struct {
 	Settings []Remembered `json:"settings,omitempty"`
 	// Pending is the challenge that no login has answered yet, or nil.
 	Pending *Pending `json:"pending,omitempty"`
+	// Opened are the browsers that were opened without a command of the user in the last hour.
+	Opened []Opening `json:"opened,omitempty"`
 }
 
 const recordsVersion = 1
@@ -95,6 +97,32 @@ type Pending struct {
 	Status   int       `json:"status"`
 	Fields   []string  `json:"www_authenticate,omitempty"`
 	At       time.Time `json:"at,omitzero"`
+}
+
+// An Opening is a browser that was opened for a login.
+type Opening struct {
+	Endpoint string    `json:"endpoint"`
+	Account  string    `json:"account,omitempty"`
+	At       time.Time `json:"at"`
+}
+
+// browserInterval is how often a browser may be opened without a command of the user.
+const browserInterval = time.Hour
+
+// ClaimBrowser reports whether a browser may be opened for a login that the user has not started, and
+// stores that it is opened: once per server and account in browserInterval, over all processes.
+func (s *Store) ClaimBrowser(ctx context.Context, endpoint, account string, now time.Time) (bool, error) {
+	isFirst := true
+	err := s.Change(ctx, func(b *Records) {
+		b.Opened = slices.DeleteFunc(b.Opened, func(o Opening) bool { return now.Sub(o.At) >= browserInterval })
+		isFirst = !slices.ContainsFunc(b.Opened, func(o Opening) bool {
+			return o.Endpoint == endpoint && o.Account == account
+		})
+		if isFirst {
+			b.Opened = append(b.Opened, Opening{Endpoint: endpoint, Account: account, At: now})
+		}
+	})
+	return isFirst && err == nil, err
 }
 
 // Load reads the store. It returns empty Records if the file does not exist.
@@ -187,10 +215,13 @@ func (b *Records) Token(at, account string) (best Token, ok bool) {
 }
 
 // putToken stores a token. It replaces the account's token for the same resource, also of another
-// issuer or client.
+// issuer or client, and allows the next login of the server to open a browser.
 func (b *Records) putToken(t Token) {
 	b.Drop(func(old Token) bool { return old.Account == t.Account && old.Resource == t.Resource })
 	b.Tokens = append(b.Tokens, t)
+	b.Opened = slices.DeleteFunc(b.Opened, func(o Opening) bool {
+		return o.Account == t.Account && Covers(t.Resource, o.Endpoint)
+	})
 }
 
 // Drop deletes the matching tokens and returns their number.

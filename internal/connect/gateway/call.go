@@ -30,7 +30,7 @@ type call struct {
 	// client wants.
 	serverToken, level string
 	// questions receives the server's questions for a stateless client.
-	questions chan *question
+	questions chan *pendingQuestion
 	outcome   chan wire.Outcome
 	cancel    context.CancelFunc
 
@@ -149,8 +149,8 @@ func secondName(params json.RawMessage) string {
 
 // callTool forwards a tools/call, and returns the response. It returns an error response for a tool
 // that no server lists or whose server did not answer, and a failed result for a tool that is not
-// served, and for the status tool of a server that answers again. It approves the tool's definition
-// before it forwards the call.
+// served, and for the status tool of a server that answers again. A login tool logs in. It approves
+// the tool's definition before it forwards the call.
 func (p *peer) callTool(
 	ctx context.Context,
 	c mcpserver.Caller,
@@ -163,10 +163,14 @@ func (p *peer) callTool(
 	}
 	clientName := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
 	server, t, failedServer := p.findTool(ctx, clientName)
+	isLogin := func(l *link) bool { return l.ownToolName("login") == clientName }
+	if i := slices.IndexFunc(p.links, isLogin); i >= 0 && server == nil {
+		return p.links[i].callLogin(ctx, c, m)
+	}
 	if failedServer != nil {
 		return failedServer.failureResponse(c, m, failedServer.lastFailure())
 	}
-	isStatus := func(l *link) bool { return l.statusName() == clientName }
+	isStatus := func(l *link) bool { return l.ownToolName("status") == clientName }
 	if server == nil && slices.ContainsFunc(p.links, isStatus) {
 		return toolFailureResponse(c, m, "the server answers again: list the tools again")
 	}
@@ -208,7 +212,7 @@ func (g *Gateway) forward(
 		number:    lastCallNumber.Add(1),
 		mayAsk:    mcp.MayRequireInput(m.Method),
 		level:     c.Level,
-		questions: make(chan *question),
+		questions: make(chan *pendingQuestion),
 		outcome:   make(chan wire.Outcome, 1),
 	}
 	pending.serverToken = fmt.Sprintf("mcpc-%d", pending.number)
@@ -255,14 +259,17 @@ func (g *Gateway) connectFor(
 	return leased, conn, free, out
 }
 
-// run sends the call to the server and returns its outcome. If the server rejects the header
-// fields, it sends the call again with the header fields of the tool's present definition: the
-// server did not execute it.
+// run sends the call to the server and returns its outcome. It sends the call again after a login, if the
+// server requires one, and with the header fields of the tool's present definition, if the server
+// rejects the header fields: the server did not execute it.
 func (c *call) run(
 	ctx context.Context, conn *connect.Conn, m *wire.Message, params, schema json.RawMessage,
 ) wire.Outcome {
 	c.link.setLevel(ctx, conn, c.level)
 	out := conn.Do(withCall(ctx, c), c.serverCall(conn, m, params, schema))
+	if c.link.logInAgain(ctx, out) {
+		out = conn.Do(withCall(ctx, c), c.serverCall(conn, m, params, schema))
+	}
 	if client.IsHeaderMismatch(out) {
 		fresh := c.link.freshSchema(ctx, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))
 		out = conn.Do(withCall(ctx, c), c.serverCall(conn, m, params, fresh))

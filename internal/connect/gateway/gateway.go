@@ -32,6 +32,8 @@ type Member struct {
 	// Name is the prefix of the names that it lists, Given the name that the prefix was made
 	// from, and ID the user's name for the server.
 	Name, Given, ID string
+	// Command is the server's command if it has no name that ID could be.
+	Command []string
 	// Env returns the environment of one connection to the server, and a function to call when the
 	// connection is closed.
 	Env func() (env *host.Env, end func())
@@ -53,6 +55,8 @@ type Options struct {
 	// Tell shows the user a line, which may quote servers, and then the main stderr lines of a
 	// server that exited. It may be called concurrently.
 	Tell func(text string, stderr ...string)
+	// Login says how the user logs in to a server that requires it. Without it, nobody is asked.
+	Login *LoginOptions
 	// Admit is passed to mcpserver.Options.
 	Admit func(r *http.Request) (status int, reason string)
 }
@@ -84,6 +88,9 @@ type Gateway struct {
 	statePrefix string
 	// isStdio is set if the only client is connected over stdio.
 	isStdio bool
+	// ctx is the context of logins. Close cancels it.
+	ctx    context.Context
+	cancel context.CancelFunc
 
 	showMu sync.Mutex // held while Tell is called, guards shown
 	shown  map[string]bool
@@ -91,18 +98,21 @@ type Gateway struct {
 	mu              sync.Mutex
 	matchedPatterns map[string]bool // the patterns of Allow and Deny that match a tool
 	sessions        map[*mcpserver.Session]*peer
-	statelessPeers  []*peer // of stateless requests
-	closingPeers    sync.WaitGroup
-	isClosed        bool // no further peer is created
+	statelessPeers  []*peer        // of stateless requests
+	closingPeers    sync.WaitGroup // and logins
+	isClosed        bool           // no further peer is created
 	suspended       map[string]*suspension
+	// logins are the running logins, and the last ones that failed.
+	logins map[*Member]*login
 }
 
 // New returns a Gateway. It opens no connection before a client does.
 func New(o Options) *Gateway {
 	g := &Gateway{
 		Options: o, statePrefix: o.Token() + "-", shown: map[string]bool{}, matchedPatterns: map[string]bool{},
-		sessions: map[*mcpserver.Session]*peer{}, suspended: map[string]*suspension{},
+		sessions: map[*mcpserver.Session]*peer{}, suspended: map[string]*suspension{}, logins: map[*Member]*login{},
 	}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.server = mcpserver.New(
 		g,
 		mcpserver.Options{
@@ -127,16 +137,14 @@ func (g *Gateway) Stdio(ctx context.Context, in io.Reader, out io.Writer) error 
 // Handler serves over Streamable HTTP until ctx is done.
 func (g *Gateway) Handler(ctx context.Context) http.Handler { return g.server.Handler(ctx) }
 
-// Close closes the connections to all servers, and waits until they are closed.
+// Close ends the logins, closes the connections to all servers, and waits until they are closed.
 func (g *Gateway) Close() {
+	g.cancel()
 	g.mu.Lock()
 	g.isClosed = true
-	all := g.statelessPeers
+	all := g.peersLocked()
 	g.statelessPeers = nil
-	for s, p := range g.sessions {
-		delete(g.sessions, s)
-		all = append(all, p)
-	}
+	clear(g.sessions)
 	g.mu.Unlock()
 	for _, p := range all {
 		g.closingPeers.Go(p.close)

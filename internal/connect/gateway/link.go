@@ -100,6 +100,7 @@ func (l *link) dial(done chan struct{}) {
 	ctx, stop := context.WithTimeout(l.peer.ctx, dialTimeout)
 	defer stop()
 	c, out := connect.Dial(ctx, l.env, connect.Options{
+		Argv:              l.Command,
 		NoResume:          true,
 		KeepRevision:      true,
 		MultiCall:         true,
@@ -139,7 +140,10 @@ func (l *link) dial(done chan struct{}) {
 	if isClosed && out.OK() { // the link was closed meanwhile; close waits for done
 		_ = c.Close(context.Background())
 	}
-	if !isClosed && !out.OK() {
+	if !isClosed && out.Kind == wire.Auth {
+		l.startLogin()
+	}
+	if !isClosed && !out.OK() && l.runningLogin() == nil {
 		l.showFailure(out) // before a client gets a list without this server
 	}
 	close(done)
@@ -368,6 +372,11 @@ func (l *link) failureResponse(c mcpserver.Caller, m *wire.Message, out wire.Out
 	if needsUser && out.Hint != "" && l.env != nil {
 		text += " (" + l.env.UI.HintText(out.Hint) + ")"
 	}
+	if out.Kind == wire.Auth {
+		if a := l.runningLogin(); a != nil && a.hasPage() {
+			text += "; " + a.invitation(l.Name)
+		}
+	}
 	if stderr := l.stderrLines(out); len(stderr) > 0 {
 		text += "; its stderr:\n" + strings.Join(stderr, "\n")
 	}
@@ -382,10 +391,24 @@ func (l *link) failureResponse(c mcpserver.Caller, m *wire.Message, out wire.Out
 
 // toolFailureResponse returns the result of a call that failed before a server answered it.
 func toolFailureResponse(c mcpserver.Caller, m *wire.Message, text string) []byte {
+	return composeToolResult(c, m, jsonraw.With(textContent(text), "isError", json.RawMessage("true")))
+}
+
+// toolResponse returns the result of a call of a tool of the gateway itself.
+func toolResponse(c mcpserver.Caller, m *wire.Message, text string) []byte {
+	return composeToolResult(c, m, textContent(text))
+}
+
+// textContent returns a result with one text.
+func textContent(text string) json.RawMessage {
 	block := jsonraw.With(jsonraw.With(nil, "type", jsonraw.Quote("text")), "text", jsonraw.Quote(text))
-	content := jsonraw.With(nil, "content", jsonraw.List([]json.RawMessage{block}))
-	result := jsonraw.With(content, "isError", json.RawMessage("true"))
-	return wire.ComposeResult(m.ID, bridge.ConvertResult(c.Stateless, false, m.Method, result))
+	return jsonraw.With(nil, "content", jsonraw.List([]json.RawMessage{block}))
+}
+
+// composeToolResult returns the response with a result that has no members of stateless revisions.
+func composeToolResult(c mcpserver.Caller, m *wire.Message, result json.RawMessage) []byte {
+	const fromStateless = false
+	return wire.ComposeResult(m.ID, bridge.ConvertResult(c.Stateless, fromStateless, m.Method, result))
 }
 
 // close closes the connection and ends its recording. It waits for a running attempt to connect.

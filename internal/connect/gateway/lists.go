@@ -69,7 +69,7 @@ func (p *peer) listAll(ctx context.Context, m *wire.Message) []byte {
 		p.gateway.warnUnused()
 	}
 	if k == connect.ToolKind {
-		items = append(items, p.statusTools(complete)...)
+		items = append(items, p.standIns(complete)...)
 	}
 	result := jsonraw.With(nil, mcp.ListMember(m.Method), jsonraw.List(items))
 	if p.session == nil {
@@ -80,16 +80,21 @@ func (p *peer) listAll(ctx context.Context, m *wire.Message) []byte {
 	return wire.ComposeResult(m.ID, result)
 }
 
-// statusTools returns a tool NAME__status for each server that did not answer, so that its agent does not
-// see fewer tools, or none, without a reason. A call of the tool is a call of a tool that the server does not
-// list: callTool asks the server again, and responds with the failure.
-func (p *peer) statusTools(complete []bool) (items []json.RawMessage) {
+// standIns returns a tool for each server that did not answer, so that its agent does not see fewer
+// tools, or none, without a reason: NAME__login if the user can log in, else NAME__status. A call of
+// NAME__status is a call of a tool that the server does not list: callTool asks the server again, and
+// responds with the failure.
+func (p *peer) standIns(complete []bool) (items []json.RawMessage) {
 	for i, l := range p.links {
 		if complete[i] {
 			continue
 		}
-		item := jsonraw.With(nil, "name", jsonraw.Quote(l.statusName()))
+		name := l.standInName()
 		text := fmt.Sprintf("Returns why the tools of the server %q are not available.", l.Name)
+		if name == l.ownToolName("login") {
+			text = fmt.Sprintf("Logs in to the server %q: returns the page that the user has to open.", l.Name)
+		}
+		item := jsonraw.With(nil, "name", jsonraw.Quote(name))
 		item = jsonraw.With(item, "description", jsonraw.Quote(text))
 		item = jsonraw.With(item, "inputSchema", json.RawMessage(`{"type":"object"}`))
 		items = append(items, jsonraw.With(item, "annotations", json.RawMessage(`{"readOnlyHint":true}`)))
@@ -97,11 +102,11 @@ func (p *peer) statusTools(complete []bool) (items []json.RawMessage) {
 	return items
 }
 
-// statusName returns the name of the tool that stands for the tools of a server that does not answer. It has
-// the name of the server without prefixes, too.
-func (l *link) statusName() string {
+// ownToolName returns the name of a tool that the gateway itself offers for the server. It has the
+// name of the server even without prefixes.
+func (l *link) ownToolName(name string) string {
 	isTaken := func(string) bool { return false }
-	return clientName(l.Name, "status", isTaken)
+	return clientName(l.Name, name, isTaken)
 }
 
 // merge joins the lists. It keeps the first of several resources with one URI, and of several
@@ -145,6 +150,9 @@ func (l *link) listEntries(ctx context.Context, k connect.Kind) ([]json.RawMessa
 	connectCtx, stopConnecting := context.WithTimeout(ctx, connectTimeout)
 	conn, out := l.waitConnected(connectCtx)
 	stopConnecting()
+	if conn == nil && l.awaitLogin(ctx, out) {
+		conn, out = l.waitConnected(ctx)
+	}
 	if conn == nil {
 		l.noteMissing(out)
 		return nil, false
@@ -154,6 +162,9 @@ func (l *link) listEntries(ctx context.Context, k connect.Kind) ([]json.RawMessa
 		return nil, true
 	}
 	list, out := conn.ListUntil(ctx, k.Method, client.WalkOptions{}, nil) // nil: all pages
+	if l.logInAgain(ctx, out) {
+		list, out = conn.ListUntil(ctx, k.Method, client.WalkOptions{}, nil)
+	}
 	if !out.OK() && !client.IsUnknownMethod(out) {
 		l.noteMissing(out)
 		return nil, false
@@ -169,7 +180,9 @@ func (l *link) noteMissing(out wire.Outcome) {
 	l.mu.Lock()
 	l.wasOmitted = true
 	l.mu.Unlock()
-	l.showFailure(connect.Explain(l.env, out))
+	if l.runningLogin() == nil {
+		l.showFailure(connect.Explain(l.env, out))
+	}
 }
 
 // storeList stores the table of a list, and returns the entries that clients see, under the names

@@ -20,8 +20,8 @@ func TestServerRequestBelongsToCallNotToCompletion(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	l := &link{peer: &peer{ctx: ctx}}
-	tool := &call{link: l, number: 1, mayAsk: true, questions: make(chan *question)}
-	completion := &call{link: l, number: 2, questions: make(chan *question)}
+	tool := &call{link: l, number: 1, mayAsk: true, questions: make(chan *pendingQuestion)}
+	completion := &call{link: l, number: 2, questions: make(chan *pendingQuestion)}
 	l.calls = map[*call]bool{tool: true, completion: true}
 	answered := make(chan client.Answer)
 	go func() {

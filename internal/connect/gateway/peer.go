@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 
@@ -77,6 +78,11 @@ func (g *Gateway) open(s *mcpserver.Session) {
 		})
 	}
 	p.connectAll()
+}
+
+// peersLocked returns all peers. The caller holds g.mu.
+func (g *Gateway) peersLocked() []*peer {
+	return append(slices.Collect(maps.Values(g.sessions)), g.statelessPeers...)
 }
 
 // sessionPeer returns the peer of the caller's session, or nil.

@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A question is a server's request for a stateless client.
-type question struct {
+// A pendingQuestion is a server's request for a stateless client.
+type pendingQuestion struct {
 	method string
 	params json.RawMessage
 	answer chan json.RawMessage // of size 1
@@ -73,7 +73,7 @@ func (l *link) askSession(ctx context.Context, q client.InputRequest, askingCall
 // withdraws the question, the call is cancelled and the result is nil.
 func (c *call) askStateless(ctx context.Context, q client.InputRequest) json.RawMessage {
 	const toStateless = true // such questions have no separate id
-	pending := &question{
+	pending := &pendingQuestion{
 		method:    q.Method,
 		params:    bridge.ConvertQuestion(toStateless, q.Method, q.Params, ""),
 		answer:    make(chan json.RawMessage, 1),
@@ -99,7 +99,7 @@ func (c *call) askStateless(ctx context.Context, q client.InputRequest) json.Raw
 // A suspension is a call that waits until its client sends the request again with an answer.
 type suspension struct {
 	call     *call
-	question *question
+	question *pendingQuestion
 	// requestHash is the hash of the request, which must be the same again.
 	requestHash [sha256.Size]byte
 }
@@ -110,7 +110,7 @@ const answerKey = "question"
 // suspend returns the response that asks the client, and stores the call until the client answers
 // or the question is withdrawn. If too many calls wait already, it cancels the call and returns an
 // error.
-func (c *call) suspend(m *wire.Message, q *question) []byte {
+func (c *call) suspend(m *wire.Message, q *pendingQuestion) []byte {
 	g := c.link.peer.gateway
 	state := g.statePrefix + g.Token()
 	g.mu.Lock()
@@ -128,12 +128,20 @@ func (c *call) suspend(m *wire.Message, q *question) []byte {
 		defer g.mu.Unlock()
 		delete(g.suspended, state)
 	})
+	return g.composeQuestion(m, q.method, q.params, state)
+}
+
+// composeQuestion returns the response to a stateless request that asks its client. state is the
+// requestState, or "".
+func (g *Gateway) composeQuestion(m *wire.Message, method string, params json.RawMessage, state string) []byte {
 	var inputRequest, result jsonraw.Builder
-	inputRequest.Text("method", q.method)
-	inputRequest.Raw("params", q.params)
+	inputRequest.Text("method", method)
+	inputRequest.Raw("params", params)
 	result.Text("resultType", "input_required")
 	result.Raw("inputRequests", jsonraw.With(nil, answerKey, inputRequest.Bytes()))
-	result.Text("requestState", state)
+	if state != "" {
+		result.Text("requestState", state)
+	}
 	result.Raw("_meta", jsonraw.With(nil, bridge.MetaServer, g.identity()))
 	return wire.ComposeResult(m.ID, result.Bytes())
 }
