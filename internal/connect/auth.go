@@ -300,20 +300,21 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// LoginRequest returns the request for a login after the server has refused a request of e. It
-// returns false if a login by the user would not help.
-func LoginRequest(e *host.Env) (auth.Request, bool) {
+// LoginRequest returns the request for a login after the server has refused a request of e, and the
+// refused token, or "". It returns false if a login by the user would not help.
+func LoginRequest(e *host.Env) (request auth.Request, refused auth.Secret, mayHelp bool) {
 	if e.Guard == nil {
-		return auth.Request{}, false
+		return auth.Request{}, "", false
 	}
 	r := e.Guard.Unsolved()
-	if r == nil || r.Grant.IsUnattended() || auth.IsTransient(r.Err) {
-		return auth.Request{}, false
+	if r == nil || r.Grant.IsUnattended() || auth.IsTransient(r.Err) || auth.HasRule(r.Err, auth.StoreFailed) {
+		return auth.Request{}, "", false
 	}
 	_, isUseless := explainUselessLogin(e, *r, wire.Outcome{})
-	return auth.Request{
+	request = auth.Request{
 		Endpoint: e.Guard.Endpoint, Account: e.Auth.Account, Challenge: r.Challenge, Challenged: true,
-	}, !isUseless
+	}
+	return request, r.Access, !isUseless
 }
 
 // storeChallenge stores the challenge of a refused request, so that mcpc login without arguments

@@ -173,10 +173,12 @@ func TestUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		"serve needs a server": {}, `no server is named "nowhere"`: {"nowhere"}, "two servers are named": {"demo", "demo"},
 		"--all cannot be combined": {"--all", "demo"}, "--client-token-file needs --http": {"demo", "--client-token-file", token},
-		"not a token": {"demo", "--http", "0", "--client-token-file", token}, "sent to every server": {"demo", "-H", "A: b"}, "takes servers as arguments": {"-s", "demo"},
-		` serve demo\n`:          {"-s", "demo", "--no-prefix"},
-		"is served as a session": {"node x.mjs"}, "command is served as a session": {"a=python x.py"}, "served as a session": {"-s", "node x.mjs"},
-		`serve NAME\n`: {"./nowhere.mjs"},
+		"not a token": {"demo", "--http", "0", "--client-token-file", token}, "sent to every server": {"demo", "x=demo", "-H", "A: b"}, "takes servers as arguments": {"-s", "demo"},
+		` serve demo\n`: {"-s", "demo", "--no-prefix"},
+		"goes after --": {"node x.mjs"}, "command goes after --": {"a=python x.py"}, "serve -- COMMAND": {"-s", "node x.mjs"},
+		"is served alone": {"demo", "--", "node", "x.mjs"}, "no command after --": {"--"}, "--host h.example: a login returns to this machine only": {"http://h.example/", "--host", "h.example"},
+		"the variable NO_SUCH in a header field is not set": {"demo", "-H", "A:${NO_SUCH}"}, "70000 is not a port": {"demo", "--callback-port", "70000"},
+		`serve -- COMMAND...\n`: {"./nowhere.mjs"},
 	} {
 		s := serve(t, args...)
 		s.said.match(t, want)

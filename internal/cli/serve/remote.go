@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -119,7 +120,9 @@ func hasBrowser(f *cmdutil.Factory) bool {
 }
 
 // variable matches ${NAME} in a header field.
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+})
 
 // expandHeaders replaces ${NAME} in the header fields of the command line by the value of the
 // environment variable: a client's configuration then needs no secret among the arguments. It fails if
@@ -127,8 +130,8 @@ var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 func expandHeaders(f *cmdutil.Factory) error {
 	var unset string
 	for i, field := range f.Headers {
-		f.Headers[i] = variable.ReplaceAllStringFunc(field, func(text string) string {
-			name := variable.FindStringSubmatch(text)[1]
+		f.Headers[i] = variable().ReplaceAllStringFunc(field, func(text string) string {
+			name := variable().FindStringSubmatch(text)[1]
 			value := f.Getenv(name)
 			if value == "" && unset == "" {
 				unset = name

@@ -22,8 +22,9 @@ type Refusal struct {
 	// Sent is set if a stored token was sent. OwnField is set if the user had set the field, or if mcpc
 	// did not obtain the token.
 	Sent, OwnField bool
-	// Grant is how the sent token was obtained.
-	Grant Grant
+	// Grant is how the sent token was obtained, and Access its stored form.
+	Grant  Grant
+	Access Secret
 	// Scopes are the scopes that the challenge requires and that were not requested for the token.
 	// HasAllScopes is set if all of them were requested, so that another login does not help.
 	Scopes       []string
@@ -293,7 +294,8 @@ func (g *Transport) noteRefusal(resp *http.Response, t Token, own bool) *Refusal
 	defer g.mu.Unlock()
 	r := &Refusal{
 		Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(fields),
-		Challenge: c, Sent: t.Access != "", OwnField: own, Grant: t.Grant, Scopes: difference(c.Scopes(), t.Requested),
+		Challenge: c, Sent: t.Access != "", OwnField: own, Grant: t.Grant, Access: t.Access,
+		Scopes: difference(c.Scopes(), t.Requested),
 	}
 	if t.Access == "" && !own { // no token was sent, perhaps because it could not be read
 		r.Err = g.tokenErr

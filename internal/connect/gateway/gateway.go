@@ -55,7 +55,7 @@ type Options struct {
 	// Tell shows the user a line, which may quote servers, and then the main stderr lines of a
 	// server that exited. It may be called concurrently.
 	Tell func(text string, stderr ...string)
-	// Login says how the user logs in to a server that requires it. Without it, nobody is asked.
+	// Login says how the user logs in to a server that requires it. Without it, such servers are left out.
 	Login *LoginOptions
 	// Admit is passed to mcpserver.Options.
 	Admit func(r *http.Request) (status int, reason string)

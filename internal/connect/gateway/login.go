@@ -33,6 +33,8 @@ type LoginOptions struct {
 // A login is an attempt to log in to a server. All peers use it: a token is for all connections.
 type login struct {
 	began time.Time
+	// refused is the token that the server refused, or "".
+	refused auth.Secret
 	// shown is closed when the address is known, or the login has ended. ended is closed when the
 	// login has ended.
 	shown, ended chan struct{}
@@ -114,7 +116,7 @@ func (l *link) runningLogin() *login {
 // the login tool starts the next one. The link must not be dialing, except in dial itself.
 func (l *link) startLogin() {
 	g := l.peer.gateway
-	request, mayHelp := connect.LoginRequest(l.env)
+	request, refused, mayHelp := connect.LoginRequest(l.env)
 	if !mayHelp || g.Login == nil {
 		return
 	}
@@ -125,7 +127,7 @@ func (l *link) startLogin() {
 		return
 	}
 	ctx, cancel := context.WithCancelCause(g.ctx)
-	a := &login{began: g.Now(), shown: make(chan struct{}), ended: make(chan struct{}), cancel: cancel}
+	a := &login{began: g.Now(), refused: refused, shown: make(chan struct{}), ended: make(chan struct{}), cancel: cancel}
 	a.markShown = sync.OnceFunc(func() { close(a.shown) })
 	g.logins[l.Member] = a
 	flow := connect.NewAuthFlow(ctx, l.env, request.Endpoint)
@@ -143,7 +145,10 @@ func (l *link) runLogin(ctx context.Context, a *login, flow *auth.Flow, request 
 		return err
 	}
 	store.Seals = store.Keyring.IsAvailable() // encrypts the new tokens
-	go l.awaitStoredToken(ctx, a, store, request)
+	if a.isStored(store, request) {
+		return nil
+	}
+	go a.awaitStoredToken(ctx, store, request)
 	request.Visit = func(_ context.Context, address string) {
 		const noCode = ""
 		l.showPage(ctx, a, store, request, page{address, noCode})
@@ -173,19 +178,21 @@ func (l *link) runLogin(ctx context.Context, a *login, flow *auth.Flow, request 
 // storePollInterval is how often a login looks whether another process has logged in.
 const storePollInterval = time.Second
 
-// awaitStoredToken ends the login as soon as the store has another token for the server.
-func (l *link) awaitStoredToken(ctx context.Context, a *login, store *auth.Store, request auth.Request) {
-	stored := func() auth.Secret {
-		records, err := store.Load()
-		if err != nil {
-			return ""
-		}
-		t, _ := records.Token(request.Endpoint, request.Account)
-		return t.Access
+// isStored reports whether the store has another token than the refused one: another process has logged
+// in.
+func (a *login) isStored(store *auth.Store, request auth.Request) bool {
+	records, err := store.Load()
+	if err != nil {
+		return false
 	}
-	first := stored()
+	t, ok := records.Token(request.Endpoint, request.Account)
+	return ok && t.Access != a.refused
+}
+
+// awaitStoredToken ends the login as soon as another process has logged in.
+func (a *login) awaitStoredToken(ctx context.Context, store *auth.Store, request auth.Request) {
 	for pause.For(ctx, storePollInterval) == nil {
-		if now := stored(); now != "" && now != first {
+		if a.isStored(store, request) {
 			a.cancel(errLoggedIn)
 			return
 		}
