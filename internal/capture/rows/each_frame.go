@@ -120,6 +120,18 @@ func (r *Row) Lines() iter.Seq[int64] {
 	}
 }
 
+// Places returns the offset of each of the row's lines with the place of its frame in the exchange. A batch
+// has a place for each of its messages.
+func (r *Row) Places() iter.Seq2[int64, wire.Place] {
+	return func(yield func(offset int64, place wire.Place) bool) {
+		for l := range r.lines.all() {
+			if !yield(l.offset, l.place()) {
+				return
+			}
+		}
+	}
+}
+
 // RunEnded reports whether a run, given by its index in Heads, has an End. A run that continues in
 // another part has no End, and neither has a run whose recorder was killed.
 func (c *Capture) RunEnded(run int) bool {

@@ -42,6 +42,8 @@ type logOptions struct {
 	failed         bool
 	stats          bool
 	faults         bool
+	clients        bool
+	markdown       string
 }
 
 // fewRows is the default number of rows at a terminal.
@@ -72,11 +74,20 @@ four bytes per token.
 faults) in the newest run with faults, in the run of a number, or in a FILE. The
 exit code is 1 if the client repeated a call that may have been executed, of a
 tool without readOnlyHint or idempotentHint, or if it waited for more than a
-minute for a response that never came.`,
+minute for a response that never came.
+
+--clients compares what clients do, from the recordings of mcpc tap and mcpc
+proxy, or from a FILE: their revisions, capabilities and header fields, whether
+they list again after list_changed, follow nextCursor, respond to ping, and
+more. Each value has the number of the exchange that proves it, for mcpc show.
+"no" means that a client could have done it, and continued without it. "not
+seen" means that nothing in the traffic asked for it. FILTER selects
+conversations.`,
 		Example: `  mcpc log
   mcpc log --failed --since 1h
   mcpc log channel:tool_error 'dur:>500ms'
   mcpc log --stats method:tools/call since:1d
+  mcpc log --clients since:1d
   mcpc log --jsonl --jq .method
   mcpc export last --as jsonl | mcpc log -
   mcpc log --prune`,
@@ -102,6 +113,12 @@ minute for a response that never came.`,
 			}
 			if o.stats {
 				return showStats(cmd.Context(), f, o)
+			}
+			if o.clients {
+				return showClients(cmd.Context(), f, o)
+			}
+			if o.markdown != "" {
+				return usage.New("--markdown is for --clients", wire.Run("log --clients --markdown "+o.markdown))
 			}
 			if !cmd.Flags().Changed("count") && f.OutStyle.Terminal && !f.JSON && !o.lines && !namesOneRun(words) {
 				o.isDefaultCount = true
@@ -135,8 +152,10 @@ minute for a response that never came.`,
 	flags.BoolVar(&o.stats, "stats", false, "count the exchanges by request, with durations and sizes")
 	flags.BoolVar(&o.faults, "faults", false, "report what the client did after each fault of fault rules")
 	flags.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
+	flags.BoolVar(&o.clients, "clients", false, "compare what recorded clients do, with the exchanges that prove it")
 	flags.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
 	flags.BoolVar(&o.prune, "prune", false, "only delete recordings beyond 2000 runs, 512 MiB, 30 days")
+	flags.StringVar(&o.markdown, "markdown", "", "write the table of --clients as Markdown to a `file`; - is stdout")
 	cmdutil.CompleteFlags(cmd, map[string][]string{"sort": {"time", "dur", "size"}})
 	return cmd
 }
@@ -165,7 +184,7 @@ func wordOfFailure(filterWords []string) string {
 	return ""
 }
 
-// rejectOtherFlags returns a usage error if --stats, --faults or --prune is given with a flag of log that
+// rejectOtherFlags returns a usage error if --stats, --faults, --clients or --prune is given with a flag of log that
 // it does not use.
 func (o *logOptions) rejectOtherFlags(cmd *cobra.Command) error {
 	for _, mode := range []struct {
@@ -175,12 +194,15 @@ func (o *logOptions) rejectOtherFlags(cmd *cobra.Command) error {
 	}{
 		{"stats", o.stats, []string{"file", "since", "failed"}},
 		{"faults", o.faults, []string{"file"}},
+		{"clients", o.clients, []string{"file", "since", "failed", "markdown"}},
 		{"prune", o.prune, nil},
 	} {
 		if !mode.isSet {
 			continue
 		}
-		all := []string{"count", "sort", "file", "jsonl", "follow", "since", "failed", "stats", "faults", "prune"}
+		all := []string{
+			"count", "sort", "file", "jsonl", "follow", "since", "failed", "stats", "faults", "clients", "prune", "markdown",
+		}
 		for _, name := range all {
 			if cmd.Flags().Changed(name) && name != mode.name && !slices.Contains(mode.allows, name) {
 				return usage.New("--"+mode.name+" and --"+name+" cannot be combined", "use only one of them")

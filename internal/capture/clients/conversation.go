@@ -1,0 +1,227 @@
+// Package clients reports what clients do. A Reader reads the conversations of each client from recordings, and
+// Compare answers the questions of Facts, with the exchanges that prove each answer.
+package clients
+
+import (
+	"sort"
+
+	"mcpc/internal/exchange"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// The transports of a Conversation.
+const (
+	Stdio          = "stdio"
+	StreamableHTTP = "Streamable HTTP"
+	HTTPWithSSE    = "HTTP+SSE"
+)
+
+// A Conversation is what one client and a server sent each other in one session or over one connection.
+type Conversation struct {
+	// Client is zero if the client never says its name.
+	Client    exchange.Implementation
+	Transport string
+	// Events are in the order they were recorded in.
+	Events []*Event
+
+	// sent are the client's requests and notifications by their method, and its GETs and DELETEs, in the order of
+	// Events.
+	sent map[string][]*Event
+	// firstRequest and firstResult are the first request of the client, and the first one with a result.
+	firstRequest, firstResult *Event
+	// lastClosed is the end of the last GET that the client closed, or nil.
+	lastClosed *Event
+	// lastAnswered and lastHTTP are the positions of the client's last request with a response, and of its last
+	// HTTP request; -1 without one.
+	lastAnswered, lastHTTP int
+}
+
+// An Event is a message, the end of a stream, or an HTTP request of the client without a message.
+type Event struct {
+	// Frame has no Raw. Its HTTP is the head of the HTTP request or response that carried the message.
+	wire.Frame
+	// Message is nil if the event has none. It lacks large members of its params or result.
+	Message *wire.Message
+	// Request is the request that this event responds to, or nil. Response is the opposite.
+	Request, Response *Event
+	// Exchange is the number of the exchange, as mcpc show takes it. An event that belongs to no exchange has the
+	// exchange of the last initialize, or else the first one.
+	Exchange string
+
+	// content is equal for requests with the same method and params, whatever their ids.
+	content  uint64
+	position int
+	// opener is the request or GET that the event's stream responds to, or nil. hasIDs is set if the stream that
+	// this event opened has ids.
+	opener *Event
+	hasIDs bool
+	// revision is the revision that the request names, or else the one that was negotiated before, or "".
+	revision string
+	// hasSession is set after the server gave a session id.
+	hasSession bool
+}
+
+// isMessage reports whether the event is a message of this kind and direction.
+func (e *Event) isMessage(dir wire.Direction, kind wire.MessageKind) bool {
+	return e.Message != nil && e.Dir == dir && e.Message.Kind == kind
+}
+
+// isRequest reports whether the event is a request of the client.
+func (e *Event) isRequest() bool { return e.isMessage(wire.Sent, wire.Request) }
+
+// isResult reports whether the event is a result that the server returns to a request of the client.
+func (e *Event) isResult() bool { return e.isMessage(wire.Received, wire.Response) && e.Request != nil }
+
+// isHTTP reports whether the client sent the event as an HTTP request, or in one.
+func (e *Event) isHTTP() bool { return e.Dir == wire.Sent && e.Kind != wire.Closed && e.HTTP != nil }
+
+// isClosedBy reports whether the event is the end of a stream by the client or the server.
+func (e *Event) isClosedBy(side wire.Direction) bool {
+	return e.Kind == wire.Closed && e.Close != nil && e.Close.By == side
+}
+
+// method returns the method of a request or notification, or the HTTP method of a request without a message.
+func (e *Event) method() string {
+	switch {
+	case e.Message != nil:
+		return e.Message.Method
+	case e.isHTTP():
+		return e.HTTP.Method
+	}
+	return ""
+}
+
+// params returns the members of the message's params.
+func (e *Event) params() jsonraw.Members {
+	members, _ := e.Message.ParamMembers()
+	return members
+}
+
+// result returns the members of the message's result.
+func (e *Event) result() jsonraw.Members {
+	members, _ := e.Message.ResultMembers()
+	return members
+}
+
+// ownMeta returns a member of the _meta of a client's request that describes the client or the revision, or nil.
+// Only requests of revisions without a handshake have it.
+func (e *Event) ownMeta(name string) []byte {
+	if !e.isRequest() {
+		return nil
+	}
+	return jsonraw.First(e.params().Value("_meta"), "io.modelcontextprotocol/"+name)
+}
+
+// ownRevision returns the revision that a request names in its _meta, or "".
+func (e *Event) ownRevision() string {
+	revision, _ := jsonraw.Text(e.ownMeta("protocolVersion"))
+	return revision
+}
+
+// clientName returns the client that a request names, or the zero value.
+func (e *Event) clientName() exchange.Implementation {
+	info := e.ownMeta("clientInfo")
+	if e.isRequest() && e.method() == "initialize" {
+		info = e.params().Value("clientInfo")
+	}
+	members, _ := jsonraw.Object(info)
+	return exchange.Implementation{Name: members.Text("name"), Version: members.Text("version")}
+}
+
+// newConversation returns the conversation of a client, and sets what its events know about each other.
+func newConversation(client exchange.Implementation, events []*Event) *Conversation {
+	c := &Conversation{
+		Client: client, Transport: transportOf(events), Events: events, sent: map[string][]*Event{},
+		lastAnswered: -1, lastHTTP: -1,
+	}
+	type stream struct{ conn, number int }
+	openers := map[stream]*Event{}
+	negotiated := ""
+	hasSession := false
+	opening := ""
+	for i, e := range events {
+		e.position = i
+		if e.isRequest() || e.isHTTP() && e.Message == nil {
+			openers[stream{e.Conn, e.Stream}] = e
+		}
+		if e.Stream > 0 {
+			e.opener = openers[stream{e.Conn, e.Stream}]
+		}
+		if e.opener != nil && e.SSE != nil && e.SSE.ID != nil {
+			e.opener.hasIDs = true
+		}
+		if e.isResult() && e.Request.method() == "initialize" {
+			negotiated = e.result().Text("protocolVersion")
+		}
+		e.revision = e.ownRevision()
+		if e.revision == "" {
+			e.revision = negotiated
+		}
+		hasSession = hasSession || e.Dir == wire.Received && e.HTTP.Field("Mcp-Session-Id") != ""
+		e.hasSession = hasSession
+		if opening == "" || e.isRequest() && e.method() == "initialize" {
+			opening = e.Exchange
+		}
+		if e.Exchange == "" {
+			e.Exchange = opening
+		}
+		c.index(e)
+	}
+	for _, e := range events {
+		if e.Exchange == "" { // it precedes all exchanges
+			e.Exchange = opening
+		}
+	}
+	return c
+}
+
+// index adds an event to the indexes of the conversation.
+func (c *Conversation) index(e *Event) {
+	if e.Dir == wire.Sent && e.method() != "" {
+		c.sent[e.method()] = append(c.sent[e.method()], e)
+	}
+	if e.isHTTP() {
+		c.lastHTTP = e.position
+	}
+	if e.isClosedBy(wire.Sent) && e.opener != nil && e.opener.method() == "GET" {
+		c.lastClosed = e
+	}
+	if !e.isRequest() {
+		return
+	}
+	if c.firstRequest == nil {
+		c.firstRequest = e
+	}
+	if e.Response == nil {
+		return
+	}
+	c.lastAnswered = e.position
+	if c.firstResult == nil && e.Response.isResult() {
+		c.firstResult = e
+	}
+}
+
+// continues reports whether the client sent a request after an event and got its response, so that it had
+// the opportunity to react to the event.
+func (c *Conversation) continues(e *Event) bool { return c.lastAnswered > e.position }
+
+// after returns what the client sent with a method after an event.
+func (c *Conversation) after(e *Event, method string) []*Event {
+	all := c.sent[method]
+	return all[sort.Search(len(all), func(i int) bool { return all[i].position > e.position }):]
+}
+
+// transportOf returns the transport that the events show.
+func transportOf(events []*Event) string {
+	transport := Stdio
+	for _, e := range events {
+		if e.SSE != nil && e.SSE.Event == "endpoint" {
+			return HTTPWithSSE
+		}
+		if e.HTTP != nil {
+			transport = StreamableHTTP
+		}
+	}
+	return transport
+}

@@ -1,0 +1,414 @@
+package clients
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
+	"mcpc/internal/wire"
+)
+
+// A Fact is a question about what a client does.
+type Fact struct {
+	Name, Question string
+	// find returns what an event of a conversation answers, and the event that proves it. The value is "" if it
+	// answers nothing. The value no also means that the client could have done otherwise later, and did not.
+	find func(c *Conversation, e *Event) (value string, proof *Event)
+}
+
+// The values of most facts.
+const (
+	yes   = "yes"
+	no    = "no"
+	other = "other value"
+	none  = "none"
+)
+
+const (
+	subscribe = "subscriptions/listen" // opens a stream of notifications
+	cancelled = "notifications/cancelled"
+)
+
+// Facts are all facts, in the order of reports.
+var Facts = []Fact{
+	{"asks-revision", "Which revision does it ask for?", askedRevision},
+	{"revision", "Which revision does the server accept?", acceptedRevision},
+	{"capabilities", "Which capabilities does it declare?", capabilities},
+	{"user-agent", "Which User-Agent does it send?", userAgent},
+	{"accept", "Does Accept name JSON and event streams?", acceptsBoth},
+	{"version-header", "Does it send MCP-Protocol-Version?", versionHeader},
+	{"session-header", "Does it send the Mcp-Session-Id it got?", sessionHeader},
+	{"method-header", "Does it send Mcp-Method?", methodHeader},
+	{"name-header", "Does it send Mcp-Name?", nameHeader},
+	{"discover", "Does it begin with server/discover?", beginsWithDiscover},
+	{"initialized", "Does it send notifications/initialized?", sendsInitialized},
+	{"listens", "How does it listen for notifications?", listens},
+	{"lists-again", "Does it list again after list_changed?", listsAgain},
+	{"pages", "Does it follow nextCursor?", followsCursor},
+	{"respects-ttl", "Does it wait until ttlMs is over to list again?", respectsTTL},
+	{"repeats-calls", "Does it send an equal tool call again?", repeatsCalls},
+	{"progress-token", "Does it ask for the progress of tool calls?", sendsProgressToken},
+	{"cancels", "How does it cancel requests?", cancels},
+	{"resumes", "Does it resume streams with Last-Event-ID?", resumes},
+	{"ping", "Does it respond to ping?", responds("ping", hasResult)},
+	{"roots", "Does it respond to roots/list?", responds("roots/list", hasResult)},
+	{"sampling", "Does it respond to sampling requests?", responds("sampling/createMessage", hasResult)},
+	{"elicitation", "How does it respond to elicitation?", responds("elicitation/create", elicitationAction)},
+	{"ends-session", "Does it end its session with DELETE?", endsSession},
+}
+
+// yesOrNo returns yes or no.
+func yesOrNo(isYes bool) string {
+	if isYes {
+		return yes
+	}
+	return no
+}
+
+// orNone returns text, or none if it is empty.
+func orNone(text string) string {
+	if text == "" {
+		return none
+	}
+	return text
+}
+
+// noIfOver returns no, proved by e, if the client continued after e; it answers nothing otherwise.
+func (c *Conversation) noIfOver(e *Event) (string, *Event) {
+	if c.continues(e) {
+		return no, e
+	}
+	return "", nil
+}
+
+// askedRevision returns the revision that a request names.
+func askedRevision(_ *Conversation, e *Event) (string, *Event) {
+	if e.isRequest() && e.method() == "initialize" {
+		return orNone(e.params().Text("protocolVersion")), e
+	}
+	return e.ownRevision(), e
+}
+
+// acceptedRevision returns the revision of a request with a result.
+func acceptedRevision(_ *Conversation, e *Event) (string, *Event) {
+	if !e.isResult() {
+		return "", nil
+	}
+	if e.Request.method() == "initialize" {
+		return e.result().Text("protocolVersion"), e
+	}
+	return e.Request.ownRevision(), e
+}
+
+// capabilities returns the names of the capabilities that a request declares, with their members after a point.
+func capabilities(_ *Conversation, e *Event) (string, *Event) {
+	declared := e.ownMeta("clientCapabilities")
+	if e.isRequest() && e.method() == "initialize" {
+		declared = e.params().Value("capabilities")
+	}
+	if declared == nil {
+		return "", nil
+	}
+	var names []string
+	members, _ := jsonraw.Object(declared)
+	for _, capability := range members {
+		parts, _ := jsonraw.Object(capability.Value)
+		for _, part := range parts {
+			if string(part.Value) != "false" {
+				names = append(names, capability.Name+"."+part.Name)
+			}
+		}
+		if len(parts) == 0 {
+			names = append(names, capability.Name)
+		}
+	}
+	slices.Sort(names)
+	return orNone(strings.Join(names, ", ")), e
+}
+
+// userAgent returns the User-Agent of an HTTP request.
+func userAgent(_ *Conversation, e *Event) (string, *Event) {
+	if !e.isHTTP() {
+		return "", nil
+	}
+	return orNone(e.HTTP.Field("User-Agent")), e
+}
+
+// acceptsBoth looks at a POST over Streamable HTTP.
+func acceptsBoth(c *Conversation, e *Event) (string, *Event) {
+	if c.Transport != StreamableHTTP || !e.isHTTP() || e.Message == nil {
+		return "", nil
+	}
+	accept := e.HTTP.Field("Accept")
+	return yesOrNo(strings.Contains(accept, "application/json") && strings.Contains(accept, "text/event-stream")), e
+}
+
+// compareField returns whether a header field of an HTTP request is there and has the value that it should have.
+func compareField(e *Event, name, want string) (string, *Event) {
+	got := wire.Field{Value: e.HTTP.Field(name)}.DecodedValue()
+	if got != "" && got != want {
+		return other, e
+	}
+	return yesOrNo(got != ""), e
+}
+
+// versionHeader looks at an HTTP request after the handshake, or that names its revision.
+func versionHeader(_ *Conversation, e *Event) (string, *Event) {
+	if !e.isHTTP() || e.method() == "initialize" || e.revision == "" {
+		return "", nil
+	}
+	return compareField(e, "Mcp-Protocol-Version", e.revision)
+}
+
+// sessionHeader looks at an HTTP request after the server gave a session id.
+func sessionHeader(_ *Conversation, e *Event) (string, *Event) {
+	if !e.isHTTP() || e.method() == "initialize" || !e.hasSession {
+		return "", nil
+	}
+	return yesOrNo(e.HTTP.Field("Mcp-Session-Id") != ""), e
+}
+
+// methodHeader looks at an HTTP request that names its revision.
+func methodHeader(_ *Conversation, e *Event) (string, *Event) {
+	if !e.isHTTP() || e.ownRevision() == "" {
+		return "", nil
+	}
+	return compareField(e, "Mcp-Method", e.method())
+}
+
+// nameHeader looks at an HTTP request that names its revision and a tool, a prompt, a resource or a task.
+func nameHeader(_ *Conversation, e *Event) (string, *Event) {
+	member := mcp.NameMember(e.method())
+	if !e.isHTTP() || e.ownRevision() == "" || member == "" {
+		return "", nil
+	}
+	return compareField(e, "Mcp-Name", e.params().Text(member))
+}
+
+// beginsWithDiscover looks at the first request of the conversation. Another request than these two is not the first
+// one: the recording began later.
+func beginsWithDiscover(c *Conversation, e *Event) (string, *Event) {
+	if e != c.firstRequest || !mcp.IsOpening(e.method()) {
+		return "", nil
+	}
+	return yesOrNo(e.method() == "server/discover"), e
+}
+
+// sendsInitialized looks for the notification after a result of initialize.
+func sendsInitialized(c *Conversation, e *Event) (string, *Event) {
+	if !e.isResult() || e.Request.method() != "initialize" {
+		return "", nil
+	}
+	if later := c.after(e, "notifications/initialized"); len(later) > 0 {
+		return yes, later[0]
+	}
+	return c.noIfOver(e)
+}
+
+// listens looks for a GET over Streamable HTTP, or a subscription. Other conversations with a handshake need
+// neither.
+func listens(c *Conversation, e *Event) (string, *Event) {
+	isGET := func(e *Event) bool {
+		return e.method() == "GET" && c.Transport == StreamableHTTP && e.HTTP.Field("Last-Event-ID") == ""
+	}
+	if isGET(e) {
+		return "GET", e
+	}
+	if e.isRequest() && e.method() == subscribe {
+		return "subscription", e
+	}
+	mayListen := e.ownRevision() != "" || c.Transport == StreamableHTTP
+	if e != c.firstResult || !mayListen || len(c.sent[subscribe]) > 0 || slices.ContainsFunc(c.sent["GET"], isGET) {
+		return "", nil
+	}
+	return c.noIfOver(e)
+}
+
+// changedList returns the list method that a notification of the server concerns, or "".
+func changedList(e *Event) string {
+	name, isChange := strings.CutSuffix(strings.TrimPrefix(e.method(), "notifications/"), "/list_changed")
+	if !isChange || e.Dir != wire.Received {
+		return ""
+	}
+	return name + "/list"
+}
+
+// listsAgain looks for a list after a list_changed, if the client had read the list before.
+func listsAgain(c *Conversation, e *Event) (string, *Event) {
+	method := changedList(e)
+	all := c.sent[method]
+	later := c.after(e, method)
+	if method == "" || len(all) == len(later) {
+		return "", nil
+	}
+	if len(later) > 0 {
+		return yes, later[0]
+	}
+	return c.noIfOver(e)
+}
+
+// followsCursor looks for the request of the next page after a result with nextCursor.
+func followsCursor(c *Conversation, e *Event) (string, *Event) {
+	if !e.isResult() {
+		return "", nil
+	}
+	cursor := e.result().Value("nextCursor")
+	if cursor == nil || string(cursor) == "null" {
+		return "", nil
+	}
+	for _, request := range c.after(e, e.Request.method()) {
+		if string(request.params().Value("cursor")) == string(cursor) {
+			return yes, request
+		}
+	}
+	return c.noIfOver(e)
+}
+
+// respectsTTL looks at the next equal request after a result with a time to live, unless the server said in
+// between that something changed. Revisions with a handshake have no time to live.
+func respectsTTL(c *Conversation, e *Event) (string, *Event) {
+	if !e.isResult() || e.Request.ownRevision() == "" || !mcp.IsCacheable(e.Request.method()) {
+		return "", nil
+	}
+	milliseconds, _ := jsonraw.Float(e.result().Value("ttlMs"))
+	later := c.after(e, e.Request.method())
+	next := slices.IndexFunc(later, func(request *Event) bool { return request.content == e.Request.content })
+	if milliseconds <= 0 || next < 0 {
+		return "", nil
+	}
+	for _, between := range c.Events[e.position:later[next].position] {
+		if changedList(between) != "" || between.method() == "notifications/resources/updated" {
+			return "", nil
+		}
+	}
+	age := later[next].Time.Sub(e.Time)
+	return yesOrNo(age >= time.Duration(milliseconds*float64(time.Millisecond))), later[next]
+}
+
+// repeatsCalls compares all tool calls, once it gets to the last one.
+func repeatsCalls(c *Conversation, e *Event) (string, *Event) {
+	calls := c.sent["tools/call"]
+	if len(calls) < 2 || e != calls[len(calls)-1] {
+		return "", nil
+	}
+	seen := map[uint64]bool{}
+	for _, call := range calls {
+		if seen[call.content] {
+			return yes, call
+		}
+		seen[call.content] = true
+	}
+	return no, e
+}
+
+// sendsProgressToken looks at a tool call.
+func sendsProgressToken(_ *Conversation, e *Event) (string, *Event) {
+	if !e.isRequest() || e.method() != "tools/call" {
+		return "", nil
+	}
+	return yesOrNo(mcp.ProgressToken(e.Message.Params) != nil), e
+}
+
+// cancels looks for the ways to cancel a request. It never answers no: whether a client wanted to cancel anything
+// is unknown. It does not count a stream that the client closes as the last thing, or after the notification, and
+// no stream of a subscription, which ends in this way.
+func cancels(c *Conversation, e *Event) (string, *Event) {
+	if e.Dir == wire.Sent && e.method() == cancelled {
+		return "notification", e
+	}
+	if e.Dir == wire.Sent && e.method() == "tasks/cancel" {
+		return "tasks/cancel", e
+	}
+	request := e.opener
+	isClosed := e.isClosedBy(wire.Sent) && e.Close.How == "cancelled" && c.lastHTTP > e.position
+	if !isClosed || request == nil || !request.isRequest() || request.method() == subscribe || !c.waitsAt(request, e) {
+		return "", nil
+	}
+	return "closes the stream", request
+}
+
+// waitsAt reports whether a request, or a GET, has neither been responded to nor cancelled before an event.
+func (c *Conversation) waitsAt(request, e *Event) bool {
+	isCancelled := slices.ContainsFunc(c.after(request, cancelled), func(notification *Event) bool {
+		return notification.Exchange == request.Exchange && notification.position < e.position
+	})
+	return !isCancelled && (request.Response == nil || request.Response.position > e.position)
+}
+
+// resumes looks for a GET with Last-Event-ID, or for the end of a stream that has ids, but no response. The end of
+// a resumed stream says nothing.
+func resumes(c *Conversation, e *Event) (string, *Event) {
+	isResumption := func(get *Event) bool { return get.HTTP.Field("Last-Event-ID") != "" }
+	if e.method() == "GET" && isResumption(e) {
+		return yes, e
+	}
+	isEnd := e.isClosedBy(wire.Received) && e.opener != nil && e.opener.hasIDs && !isResumption(e.opener)
+	if !isEnd || !c.waitsAt(e.opener, e) || slices.ContainsFunc(c.after(e, "GET"), isResumption) {
+		return "", nil
+	}
+	return c.noIfOver(e)
+}
+
+// responds returns a function that looks at a request of the server, or at a result that requires input by such
+// a request. describe returns the value for the client's result.
+func responds(method string, describe func(result []byte) string) func(*Conversation, *Event) (string, *Event) {
+	return func(c *Conversation, e *Event) (string, *Event) {
+		if e.isMessage(wire.Received, wire.Request) && e.method() == method {
+			if e.Response == nil {
+				return c.noIfOver(e)
+			}
+			if e.Response.Message.Kind == wire.ErrorResponse {
+				return "error", e
+			}
+			return describe(e.Response.Message.Result), e
+		}
+		if !e.isResult() || !e.Message.RequiresInput() {
+			return "", nil
+		}
+		requests, _ := jsonraw.Object(e.result().Value("inputRequests"))
+		for _, request := range requests {
+			if wanted, _ := jsonraw.Text(jsonraw.First(request.Value, "method")); wanted == method {
+				return c.findInput(e, request.Name, describe)
+			}
+		}
+		return "", nil
+	}
+}
+
+// findInput looks for the client's response to the input request called name of a result, in a later request of
+// the same exchange.
+func (c *Conversation) findInput(e *Event, name string, describe func(result []byte) string) (string, *Event) {
+	for _, retry := range c.after(e, e.Request.method()) {
+		response := jsonraw.First(retry.params().Value("inputResponses"), name)
+		if retry.Exchange == e.Exchange && response != nil {
+			return describe(response), retry
+		}
+	}
+	return c.noIfOver(e)
+}
+
+// hasResult describes any result.
+func hasResult([]byte) string { return yes }
+
+// elicitationAction describes the result of an elicitation.
+func elicitationAction(result []byte) string {
+	action, _ := jsonraw.Text(jsonraw.First(result, "action"))
+	if slices.Contains([]string{"accept", "decline", "cancel"}, action) {
+		return action
+	}
+	return other
+}
+
+// endsSession looks for a DELETE after the server gave a session id. A client that closes its GET and sends
+// nothing afterwards has left without it.
+func endsSession(c *Conversation, e *Event) (string, *Event) {
+	if e.method() == "DELETE" && e.hasSession {
+		return yes, e
+	}
+	if e == c.lastClosed && e.hasSession && c.lastHTTP < e.position {
+		return no, e
+	}
+	return "", nil
+}
