@@ -117,9 +117,9 @@ func commandGroups() []cmdutil.Group {
 	}
 }
 
-// newServers returns the command servers, which gets its --check from another package of commands.
+// newServers returns the command servers, which gets its reports from other packages of commands.
 func newServers(f *cmdutil.Factory) *cobra.Command {
-	return session.NewServers(f, catalog.CheckServers)
+	return session.NewServers(f, new(catalog.ServersCheck), new(traffic.SeenServers))
 }
 
 // RootFor returns the tree for a command line. It builds only the commands whose names appear in

@@ -79,7 +79,7 @@ type Surveyed struct {
 	lists []connect.Sorted
 	// revision is the negotiated revision; "" if no connection was opened.
 	revision string
-	// took is the time for opening the connection and the lists.
+	// took is the time for opening the connection and the lists, without closing it.
 	took     time.Duration
 	Out      wire.Outcome
 	messages string // the text for standard error
@@ -221,7 +221,6 @@ func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surv
 		b.Record.Many = s.Out.OK() // after a failure the recording names the list that failed
 		b.Env.EndRecording(s.Out, s.Out.ExitCode())
 		s.messages = messages.String()
-		s.took = f.Now().Sub(began)
 	}()
 	if ctx.Err() != nil {
 		s.Out = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
@@ -235,6 +234,7 @@ func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surv
 	}
 	c, out := b.Open(ctx, connect.Options{RequireServerInfo: true})
 	defer func() { // also after a failed Open, which may have started a process
+		s.took = f.Now().Sub(began)
 		isExpired := ctx.Err() != nil // before closing, which may take longer than the rest of the limit
 		if closed := c.Close(closing); s.Out.OK() {
 			s.Out = closed

@@ -1,15 +1,20 @@
 package cmdutil
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/render/term"
 	"mcpc/internal/state"
+	"mcpc/internal/suggest"
 	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
 )
 
 // A KnownServer is a session or a configured server.
@@ -22,8 +27,8 @@ type KnownServer struct {
 	Also []string
 }
 
-// A SkippedServer is a server that is skipped, and the reason.
-type SkippedServer struct{ ID, Why string }
+// A SkippedServer is a server that is skipped, and the reason. Title is the program that configures it.
+type SkippedServer struct{ ID, Name, Title, Why string }
 
 // NotTrusted, Disabled and Unusable are the reasons why a server is skipped.
 const (
@@ -50,17 +55,20 @@ func (f *Factory) KnownServers() (servers []*KnownServer, skipped []SkippedServe
 			}
 		}
 	}
+	skip := func(s target.Server, why string) SkippedServer {
+		return SkippedServer{ID: s.ID(), Name: s.Name, Title: s.Client.Title, Why: why}
+	}
 	byID := map[string]*KnownServer{}
 	var distinct []target.Server
 	for _, s := range f.Env.ConfiguredServers() {
 		same := slices.IndexFunc(distinct, func(other target.Server) bool { return other.Same(s) })
 		switch {
 		case s.Problem != "":
-			skipped = append(skipped, SkippedServer{s.ID(), Unusable})
+			skipped = append(skipped, skip(s, Unusable))
 		case s.Disabled:
-			skipped = append(skipped, SkippedServer{s.ID(), Disabled})
+			skipped = append(skipped, skip(s, Disabled))
 		case host.AsksFirst(s, host.StandingOf(trusts, s)):
-			skipped = append(skipped, SkippedServer{s.ID(), NotTrusted})
+			skipped = append(skipped, skip(s, NotTrusted))
 		case sessionOf[s.ID()+"\n"+s.File] != "": // its session is already among the servers
 		case same >= 0: // the same command or URL as an earlier server
 			first := byID[distinct[same].ID()]
@@ -72,6 +80,47 @@ func (f *Factory) KnownServers() (servers []*KnownServer, skipped []SkippedServe
 		}
 	}
 	return servers, skipped
+}
+
+// KnownServersNamed returns the servers of KnownServers with these names: ids, names or patterns with *
+// and ?. It returns all without a name, and a usage error for a name without a server. command is the
+// command line of mcpc, for its hint.
+func (f *Factory) KnownServersNamed(command string, names []string) ([]*KnownServer, []SkippedServer, error) {
+	servers, skipped := f.KnownServers()
+	if len(names) == 0 {
+		return servers, skipped, nil
+	}
+	found := map[string]bool{} // the names with a server
+	matches := func(known ...string) bool {
+		isWanted := false
+		for _, name := range names {
+			if slices.ContainsFunc(known, func(text string) bool { return filter.MatchGlob(name, text) }) {
+				found[name] = true
+				isWanted = true
+			}
+		}
+		return isWanted
+	}
+	var words []string // that the user may have meant
+	for _, s := range servers {
+		words = append(append(words, s.ID, s.Name), s.Also...)
+	}
+	for _, s := range skipped {
+		words = append(words, s.ID, s.Name)
+	}
+	servers = slices.DeleteFunc(servers, func(s *KnownServer) bool {
+		return !matches(append([]string{s.ID, s.Name}, s.Also...)...)
+	})
+	skipped = slices.DeleteFunc(skipped, func(s SkippedServer) bool { return !matches(s.ID, s.Name) })
+	for _, name := range names {
+		if !found[name] {
+			return nil, nil, usage.New(fmt.Sprintf("no known server is named %q", name), suggest.DidYouMean(
+				wire.Run(command+" %s"), name, words,
+				wire.Run("servers")+" and "+wire.Run("sessions")+" list them",
+			))
+		}
+	}
+	return servers, skipped, nil
 }
 
 // NoteSkipped prints a note with the skipped servers, one line for each reason.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/meant"
@@ -25,44 +26,63 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewServers returns the command servers. check carries out --check.
-func NewServers(f *cmdutil.Factory, check func(context.Context, *cmdutil.Factory) error) *cobra.Command {
-	checks := false
+// A ServersReport is a report about known servers that flags of the command servers ask for.
+type ServersReport interface {
+	AddFlags(flags *pflag.FlagSet)
+	// IsAsked reports whether one of the flags is given.
+	IsAsked() bool
+	// Run prints the report about the servers with these names, or about all without a name.
+	Run(ctx context.Context, f *cmdutil.Factory, names []string) error
+}
+
+// NewServers returns the command servers, with the reports of other packages of commands.
+func NewServers(f *cmdutil.Factory, reports ...ServersReport) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "servers [NAME]",
+		Use:   "servers [NAME...]",
 		Short: "list, check and approve the servers of other programs",
 		Long: `List the servers in the configurations of other programs: Claude Desktop, Claude
 Code, Cursor, Visual Studio Code, Windsurf, Cline, Codex, Gemini CLI, Zed,
 Goose, MCP Inspector, and the current project. -s NAME uses one with any
 command; if a name is in several files, use PROGRAM:NAME. With a NAME the whole
-entry is shown.
+entry is shown. The values of variables and header fields are hidden. Without
+--check no server is started or contacted.
 
-No server is started or contacted without --check. The values of variables and
-header fields are hidden (mcpc help targets).
+--check asks the known servers, sessions too, for their tools, all at the same
+time and each for at most 7.5 seconds (--max-time). It prints what it found and
+a command that helps. It starts no command that is not trusted. A server is slow
+if its list of tools took more than 3 seconds. TOKENS is what its tools cost a
+model. The exit code is 0 if all are ok, else 1.
 
---check asks all of them, and the sessions, for their tools, and prints one line
-per server: ok, needs login, not trusted, down, no response or another failure,
-and a command that helps. Each has ten seconds. It starts no command that is not
-trusted. The exit code is 0 if all are ok, else 1.`,
+--seen prints what mcpc has recorded of each server. FAILED counts the failed
+calls of tools, then all failed requests. Both take NAMEs and patterns (*).`,
 		Example: `  mcpc servers
   mcpc servers other
   mcpc servers --check
-  mcpc servers --jq '.servers[] | select(.kind == "stdio") | .id'`,
+  mcpc servers --check 'claude-code:*' --junit servers.xml
+  mcpc servers --seen`,
 		ValidArgsFunction: f.CompleteKnown,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			var asked []ServersReport
+			for _, r := range reports {
+				if r.IsAsked() {
+					asked = append(asked, r)
+				}
+			}
+			if len(asked) > 1 {
+				return usage.New("--check and --seen are two reports", "use only one of them")
+			}
+			if len(asked) == 1 {
+				return asked[0].Run(cmd.Context(), f, args)
+			}
 			if len(args) > 1 {
 				return usage.New("servers takes one name at most", wire.Run("servers")+" shows all of them")
-			}
-			if checks && len(args) > 0 {
-				return usage.New("--check asks all servers, and takes no name", "did you mean "+wire.Run("ping -s "+args[0])+"?")
-			}
-			if checks {
-				return check(cmd.Context(), f)
 			}
 			return runServers(cmd.Context(), f, strings.Join(args, ""))
 		},
 	}
-	cmd.Flags().BoolVar(&checks, "check", false, "ask all known servers, and print the state of each")
+	for _, r := range reports {
+		r.AddFlags(cmd.Flags())
+	}
 	cmd.AddCommand(NewTrust(f))
 	cmdutil.AddListName(cmd)
 	return cmd

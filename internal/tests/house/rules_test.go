@@ -67,6 +67,7 @@ var timers = []string{"time.Sleep", "time.After", "time.AfterFunc", "time.NewTim
 // timerFiles are the files that wait for a time.
 var timerFiles = []string{
 	"internal/cli/batch/results.go",            // writes what is done after a moment
+	"internal/cli/catalog/servers_watch.go",    // the time of --watch between two rounds
 	"internal/cli/catalog/watch.go",            // does not read the lists more often than once a second
 	"internal/cli/console/signal_unix.go",      // gives a child time to end
 	"internal/cli/console/progress_ticker.go",  // draws
