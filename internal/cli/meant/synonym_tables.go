@@ -324,14 +324,28 @@ var FlagSynonyms = []FlagSynonym{
 	{"mock", "from, replay, har", "", "the file needs no flag: `mock {FILE}`"},
 	{"codegen", "lang, language, l, t, generator", "", "--ts, --go and --cli choose the language"},
 	{"mock", "delay, sleep", "--latency", "did you mean --latency {200ms}?"},
-	{"serve", "port, p, listen, bind, addr, host", "--http", "did you mean --http 127.0.0.1:{3001}?"},
+	{"serve", "port, p, listen, bind, addr", "--http", "did you mean --http 127.0.0.1:{3001}?"},
+	{"serve", "stdio", "", "a server's command goes after --: `serve -- COMMAND`"},
 	{
-		"serve", "stdio, outputTransport, output-transport", "",
-		"no flag is needed: stdio is the default, and --http ADDR serves HTTP",
+		"serve", "outputTransport, output-transport, server, stateful, stateless, cors, ssePath, messagePath, " +
+			"streamableHttpPath, baseUrl, endpoint, streamEndpoint, sseEndpoint, healthEndpoint, sessionTimeout", "",
+		"no flag is needed: stdio is the default, and --http 127.0.0.1:{3001} serves both kinds of sessions at any path",
 	},
-	{"serve", "ignore-tool, exclude, exclude-tool", "--deny", "did you mean --deny '*/{TOOL}'?"},
+	{"serve", "sse, streamableHttp", "", "a URL needs no flag: `serve {URL}`"},
+	{"serve", "oauth2Bearer", "", "did you mean --header 'Authorization: Bearer {TOKEN}'?"},
+	{"serve", "apiKey, api-key", "", "did you mean --client-token-file {FILE}? It holds the token that clients send"},
+	{
+		"serve", "static-oauth-client-info", "",
+		"`login {URL} --client-id ID --client-secret-file FILE` stores the client once",
+	},
+	{"serve", "static-oauth-client-metadata, scope", "", "`login {URL} --scope SCOPES` stores the scopes once"},
+	{
+		"serve", "resource", "",
+		"no flag is needed: the server names its resource; `login {URL} --no-resource` leaves it out",
+	},
+	{"serve", "exclude, exclude-tool", "--deny", "did you mean --deny '*/{TOOL}'?"},
 	{"serve", "tools, tool, include, include-tool", "--allow", "did you mean --allow '*/{TOOL}'?"},
-	{"serve", "server, name", "", "a server needs no flag: `serve {NAME=URL}`"},
+	{"serve", "name", "", "a server needs no flag: `serve {NAME=URL}`"},
 	{"tap proxy", "out, file, log, save, capture", "--record", "did you mean --record {FILE}?"},
 
 	// tests

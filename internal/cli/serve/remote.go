@@ -36,15 +36,15 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	o.login.wait = 8 * time.Second
 	flags.Var((*cmdutil.Seconds)(&o.login.wait), "login-wait", "how long a list waits for a login")
 	flags.BoolVar(&o.login.noBrowser, "no-browser", false, "open no browser for a login, show the address only")
-	flags.IntVar(&o.login.port, "callback-port", 0, "port of the redirect URI of logins (default: a free port)")
-	flags.StringVar(&o.login.host, "host", "", "host of the redirect URI of logins: localhost or 127.0.0.1")
+	flags.IntVar(&o.login.port, "callback-port", 0, "`port` of the redirect URI of logins (default: a free port)")
+	flags.StringVar(&o.login.host, "host", "", "`host` of the redirect URI of logins: localhost or 127.0.0.1")
 	flags.StringArrayVar(&o.ignored, "ignore-tool", nil, "do not serve tools whose name matches this `pattern`")
 	flags.Bool("allow-http", false, "no effect: http URLs need no flag")
 	flags.Bool("enable-proxy", false, "no effect: mcpc uses the proxy of the environment")
 	flags.Bool("silent", false, "no effect")
 	flags.BoolVar(&o.debug, "debug", false, "show each step of a login on stderr")
-	flags.String("transport", "", "no effect: mcpc finds out which transport the server has")
-	flags.String("auth-timeout", "", "no effect: see --login-wait")
+	flags.String("transport", "", "no effect: mcpc finds out which `transport` the server has")
+	flags.String("auth-timeout", "", "no effect: --login-wait is the `time` of a list")
 	for _, name := range []string{
 		"host", "ignore-tool", "allow-http", "enable-proxy", "silent", "debug", "transport", "auth-timeout",
 	} {

@@ -45,8 +45,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Short: "bridge a host to one or more servers, over stdio or HTTP",
 		Long: `Serve the tools, prompts and resources of one server, or of several as one MCP
 server, over stdio or HTTP, in every revision on both sides. A SERVER is named
-as with -s; --all takes the sessions and all configured servers that are
-trusted; a COMMAND is started as a server for each client.
+as with -s; --all takes the sessions and all trusted configured servers.
 
 A server that requires a login gets one: the client opens the page, if it can,
 else a browser does. Until then the list has the tool NAME__login, which returns

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcpserver"
 	"mcpc/internal/pause"
@@ -154,7 +155,7 @@ func (l *link) runLogin(ctx context.Context, a *login, flow *auth.Flow, request 
 		l.showPage(ctx, a, store, request, page{address, noCode})
 	}
 	request.ShowCode = func(_ context.Context, address, code string) {
-		l.showPage(ctx, a, store, request, page{address, code})
+		l.showPage(ctx, a, store, request, page{address, jsonraw.Excerpt([]byte(code), host.MostSaid)})
 	}
 	// A code can be entered in any browser. The page of the other grant needs a browser on this machine.
 	prefersCode := l.peer.gateway.Login.Browse == nil && !l.hostOpensPages()
@@ -316,7 +317,7 @@ func (l *link) finishLogin(a *login, err error) {
 
 // loginFailure returns the text for a failed login.
 func (l *link) loginFailure(err error) string {
-	text := l.env.Secrets.Text(err.Error())
+	text := jsonraw.Excerpt([]byte(l.env.Secrets.Text(err.Error())), host.MostSaid)
 	if failed, ok := errors.AsType[*auth.Error](err); ok && failed.Hint != "" {
 		text += " (" + l.env.UI.HintText(failed.Hint) + ")"
 	}
