@@ -369,8 +369,8 @@ func TestPartsOfARecording(t *testing.T) {
 	}
 }
 
-// Clients without a session are known by their names only: the requests of each are one conversation until its
-// next server/discover.
+// Clients without a session are known by their names only: the requests of each are one conversation until it
+// begins again.
 func TestClientsWithoutSessions(t *testing.T) {
 	stream := 0
 	exchange := func(client, method, params, result string) []wire.Frame {
@@ -383,7 +383,9 @@ func TestClientsWithoutSessions(t *testing.T) {
 		request := fmt.Sprintf(`>"id":%d,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 			`"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"}}}`, stream, method, params, client)
 		return []wire.Frame{
-			frame(wire.Frame{Kind: wire.Head, HTTP: &wire.HTTPHead{Method: "POST", URL: "http://127.0.0.1/mcp?x=1"}}),
+			frame(wire.Frame{Kind: wire.Head, HTTP: &wire.HTTPHead{
+				Method: "POST", URL: "http://127.0.0.1/mcp?x=1", Fields: []wire.Field{{Name: "Accept", Value: "*/*"}},
+			}}),
 			frame(body(request)),
 			frame(wire.Frame{Kind: wire.Head, Dir: wire.Received, HTTP: &wire.HTTPHead{Status: 200}}),
 			frame(body(fmt.Sprintf(`<"id":%d,"result":%s`, stream, result))),

@@ -76,6 +76,9 @@ func (e *Event) isResult() bool { return e.isMessage(wire.Received, wire.Respons
 // isHTTP reports whether the client sent the event as an HTTP request, or in one.
 func (e *Event) isHTTP() bool { return e.Dir == wire.Sent && e.Kind != wire.Closed && e.HTTP != nil }
 
+// hasFields reports whether the event is an HTTP request of the client whose header fields were recorded.
+func (e *Event) hasFields() bool { return e.isHTTP() && len(e.HTTP.Fields) > 0 }
+
 // isClosedBy reports whether the event is the end of a stream by the client or the server.
 func (e *Event) isClosedBy(side wire.Direction) bool {
 	return e.Kind == wire.Closed && e.Close != nil && e.Close.By == side

@@ -130,7 +130,7 @@ func capabilities(_ *Conversation, e *Event) (string, *Event) {
 
 // userAgent returns the User-Agent of an HTTP request.
 func userAgent(_ *Conversation, e *Event) (string, *Event) {
-	if !e.isHTTP() {
+	if !e.hasFields() {
 		return "", nil
 	}
 	return orNone(e.HTTP.Field("User-Agent")), e
@@ -138,7 +138,7 @@ func userAgent(_ *Conversation, e *Event) (string, *Event) {
 
 // acceptsBoth looks at a POST over Streamable HTTP.
 func acceptsBoth(c *Conversation, e *Event) (string, *Event) {
-	if c.Transport != StreamableHTTP || !e.isHTTP() || e.Message == nil {
+	if c.Transport != StreamableHTTP || !e.hasFields() || e.Message == nil {
 		return "", nil
 	}
 	accept := e.HTTP.Field("Accept")
@@ -156,7 +156,7 @@ func compareField(e *Event, name, want string) (string, *Event) {
 
 // versionHeader looks at an HTTP request after the handshake, or that names its revision.
 func versionHeader(_ *Conversation, e *Event) (string, *Event) {
-	if !e.isHTTP() || e.method() == "initialize" || e.revision == "" {
+	if !e.hasFields() || e.method() == "initialize" || e.revision == "" {
 		return "", nil
 	}
 	return compareField(e, "Mcp-Protocol-Version", e.revision)
@@ -164,7 +164,7 @@ func versionHeader(_ *Conversation, e *Event) (string, *Event) {
 
 // sessionHeader looks at an HTTP request after the server gave a session id.
 func sessionHeader(_ *Conversation, e *Event) (string, *Event) {
-	if !e.isHTTP() || e.method() == "initialize" || !e.hasSession {
+	if !e.hasFields() || e.method() == "initialize" || !e.hasSession {
 		return "", nil
 	}
 	return yesOrNo(e.HTTP.Field("Mcp-Session-Id") != ""), e
@@ -172,7 +172,7 @@ func sessionHeader(_ *Conversation, e *Event) (string, *Event) {
 
 // methodHeader looks at an HTTP request that names its revision.
 func methodHeader(_ *Conversation, e *Event) (string, *Event) {
-	if !e.isHTTP() || e.ownRevision() == "" {
+	if !e.hasFields() || e.ownRevision() == "" {
 		return "", nil
 	}
 	return compareField(e, "Mcp-Method", e.method())
@@ -181,7 +181,7 @@ func methodHeader(_ *Conversation, e *Event) (string, *Event) {
 // nameHeader looks at an HTTP request that names its revision and a tool, a prompt, a resource or a task.
 func nameHeader(_ *Conversation, e *Event) (string, *Event) {
 	member := mcp.NameMember(e.method())
-	if !e.isHTTP() || e.ownRevision() == "" || member == "" {
+	if !e.hasFields() || e.ownRevision() == "" || member == "" {
 		return "", nil
 	}
 	return compareField(e, "Mcp-Name", e.params().Text(member))

@@ -111,16 +111,34 @@ func (r *Reader) Conversations() []*Conversation {
 }
 
 // A groupID identifies a conversation. With a handshake it is that of the recording. Requests without one may have
-// any connection: those of a client to a server are one conversation, up to its next server/discover.
+// any connection: those of a client to a server are one conversation until the client begins again.
 type groupID struct {
 	conn   int
 	url    string
 	client exchange.Implementation
-	begin  int // counts the requests server/discover
+	begin  int // counts how often the client began
+}
+
+// A beginning is how a client without a handshake began.
+type beginning struct {
+	count           int
+	firstID, lastID string
+}
+
+// add adds a request. A client begins again with server/discover, or with the id that it began with before.
+func (b *beginning) add(request *Event) {
+	id := string(request.Message.ID)
+	isAgain := id == b.firstID && id != b.lastID
+	if b.count == 0 || isAgain || request.method() == "server/discover" {
+		b.count++
+		b.firstID = id
+	}
+	b.lastID = id
 }
 
 // A connection is what the events of a conversation in the recording say about it.
 type connection struct {
+	number       int
 	hasHandshake bool
 	// url is the server of the first HTTP request that names its revision.
 	url string
@@ -135,24 +153,26 @@ func (r *recording) conversations() []*Conversation {
 	for _, part := range r.parts {
 		events = append(events, part.events...)
 	}
-	connections, names := describe(events)
+	connections := describe(events)
 	groups := map[groupID][]*Event{}
-	begins := map[groupID]int{}
+	groupOf := map[string]groupID{} // by the number of the exchange
+	beginnings := map[groupID]*beginning{}
 	var order []groupID
 	isSelected := map[groupID]bool{}
 	for _, e := range events {
-		c := connections[e.Conn]
-		id := groupID{conn: e.Conn, client: c.client}
-		if name, isKnown := names[e.Exchange]; isKnown {
-			id.client = name
-		}
-		if c.url != "" && !c.hasHandshake {
-			id.conn = 0
-			id.url = c.url
-			if e.isRequest() && e.method() == "server/discover" {
-				begins[id]++
+		id, isKnown := groupOf[e.Exchange]
+		if e.isRequest() || !isKnown {
+			id = connections[e.Conn].group(e)
+			if beginnings[id] == nil {
+				beginnings[id] = &beginning{}
 			}
-			id.begin = begins[id]
+			if e.isRequest() && id.url != "" {
+				beginnings[id].add(e)
+			}
+			id.begin = beginnings[id].count
+		}
+		if e.isRequest() {
+			groupOf[e.Exchange] = id
 		}
 		if groups[id] == nil {
 			order = append(order, id)
@@ -169,30 +189,36 @@ func (r *recording) conversations() []*Conversation {
 	return all
 }
 
-// describe returns what events say about each connection, and about the client of each exchange.
-func describe(events []*Event) (map[int]*connection, map[string]exchange.Implementation) {
+// describe returns what events say about each connection, by its number.
+func describe(events []*Event) map[int]*connection {
 	connections := map[int]*connection{}
-	names := map[string]exchange.Implementation{}
 	for _, e := range events {
 		c := connections[e.Conn]
 		if c == nil {
-			c = &connection{}
+			c = &connection{number: e.Conn}
 			connections[e.Conn] = c
 		}
 		c.hasHandshake = c.hasHandshake || e.isRequest() && e.method() == "initialize"
 		if c.url == "" && e.isHTTP() && e.ownRevision() != "" {
 			c.url, _, _ = strings.Cut(e.HTTP.URL, "?")
 		}
-		name := e.clientName()
-		if name == (exchange.Implementation{}) {
-			continue
-		}
-		names[e.Exchange] = name
 		if c.client == (exchange.Implementation{}) {
-			c.client = name
+			c.client = e.clientName()
 		}
 	}
-	return connections, names
+	return connections
+}
+
+// group returns the group of an event of the connection, without its begin.
+func (c *connection) group(e *Event) groupID {
+	client := e.clientName()
+	if client == (exchange.Implementation{}) {
+		client = c.client
+	}
+	if c.url != "" && !c.hasHandshake {
+		return groupID{url: c.url, client: client}
+	}
+	return groupID{conn: c.number, client: client}
 }
 
 // A headKey identifies the head of an HTTP request or response.
