@@ -110,14 +110,19 @@ type Opening struct {
 const browserInterval = time.Hour
 
 // ClaimBrowser reports whether a browser may be opened for a login that the user has not started, and
-// stores that it is opened: once per server and account in browserInterval, over all processes.
-func (s *Store) ClaimBrowser(ctx context.Context, endpoint, account string, now time.Time) (bool, error) {
+// stores that it is opened: once per server and account in browserInterval, over all processes, and
+// only while no other token than the refused one is stored.
+func (s *Store) ClaimBrowser(
+	ctx context.Context, endpoint, account string, refused Secret, now time.Time,
+) (bool, error) {
 	isFirst := true
 	err := s.Change(ctx, func(b *Records) {
 		b.Opened = slices.DeleteFunc(b.Opened, func(o Opening) bool { return now.Sub(o.At) >= browserInterval })
 		isFirst = !slices.ContainsFunc(b.Opened, func(o Opening) bool {
 			return o.Endpoint == endpoint && o.Account == account
 		})
+		t, hasToken := b.Token(endpoint, account)
+		isFirst = isFirst && (!hasToken || t.Access == refused)
 		if isFirst {
 			b.Opened = append(b.Opened, Opening{Endpoint: endpoint, Account: account, At: now})
 		}

@@ -219,8 +219,8 @@ func (l *link) showPage(ctx context.Context, a *login, store *auth.Store, reques
 	a.markOpen(l.openBrowser(ctx, a, store, request, shown))
 }
 
-// openBrowser opens the page of a login in a browser, and reports whether it did. It opens none if
-// any process opened one for this server in the last hour.
+// openBrowser opens the page of a login in a browser, unless any process opened one for this server in
+// the last hour. It reports whether a browser has a page: another process's login is as good.
 func (l *link) openBrowser(
 	ctx context.Context, a *login, store *auth.Store, request auth.Request, shown page,
 ) bool {
@@ -228,9 +228,11 @@ func (l *link) openBrowser(
 	if browse == nil {
 		return false
 	}
-	isFirst, err := store.ClaimBrowser(ctx, request.Endpoint, request.Account, l.peer.gateway.Now())
+	isFirst, err := store.ClaimBrowser(
+		ctx, request.Endpoint, request.Account, a.refused, l.peer.gateway.Now(),
+	)
 	if err != nil || !isFirst {
-		return false
+		return err == nil
 	}
 	tellFailure := func(err error) {
 		a.markOpen(false)
