@@ -61,25 +61,35 @@ func (f *agentFixture) startAgent(script, client, transport string) *agent {
 	} else {
 		args = append(args, serve...)
 	}
-	a := &agent{t: f.t, cmd: exec.Command(nodes[0], args...), underscores: script == "openai.mjs"}
-	a.cmd.Env, a.cmd.Stderr = f.environment(), &a.err
-	if a.in, err = a.cmd.StdinPipe(); err != nil {
-		f.t.Fatal(err)
-	}
-	out, err := a.cmd.StdoutPipe()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	a.out = bufio.NewReader(out)
-	if err := a.cmd.Start(); err != nil {
-		f.t.Fatal(err)
-	}
-	f.t.Cleanup(func() { _ = a.cmd.Process.Kill() })
+	a := runAgent(f.t, f.environment(), append(nodes, args...))
+	a.underscores = script == "openai.mjs"
 	a.next()
 	if want := map[string]string{"auto": "2026-07-28", "legacy": "2025-11-25"}[client]; a.turn.Protocol != want {
 		f.t.Errorf("the agent negotiated %q, want %q", a.turn.Protocol, want)
 	}
 	a.next()
+	return a
+}
+
+// runAgent starts the program of an agent.
+func runAgent(t *testing.T, env, argv []string) *agent {
+	t.Helper()
+	a := &agent{t: t, cmd: exec.Command(argv[0], argv[1:]...)}
+	a.cmd.Env = env
+	a.cmd.Stderr = &a.err
+	var err error
+	if a.in, err = a.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := a.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.out = bufio.NewReader(out)
+	if err := a.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.cmd.Process.Kill() })
 	return a
 }
 
