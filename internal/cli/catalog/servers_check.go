@@ -16,6 +16,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/gateway"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/verdict"
@@ -161,8 +162,14 @@ func askServers(ctx context.Context, f *cmdutil.Factory, names []string) ([]serv
 // stateOf returns the state of a server that was asked.
 func stateOf(s *Surveyed) serverState {
 	state := serverState{ID: s.ID, From: s.Title, State: stateOK, Revision: s.revision}
-	id := shellwords.Quote(s.ID)
-	if s.Out.OK() {
+	out := s.Out
+	id := s.ID
+	if failure, isBehind := servedFailure(s); isBehind {
+		out = wire.Outcome{Kind: failure.Kind, Text: failure.Message}
+		id = failure.Server
+	}
+	id = shellwords.Quote(id)
+	if out.OK() {
 		tools := 0
 		tokens := 0
 		for _, l := range s.lists {
@@ -179,9 +186,9 @@ func stateOf(s *Surveyed) serverState {
 		}
 		return state
 	}
-	state.State = failedState(s.Out)
-	state.Error = s.Out.Text
-	if reason := reasonOf(s.Out.Process); reason != "" {
+	state.State = failedState(out)
+	state.Error = out.Text
+	if reason := reasonOf(out.Process); reason != "" {
 		state.Error += ": " + reason
 	}
 	command := "list -v -s " + id
@@ -191,7 +198,7 @@ func stateOf(s *Surveyed) serverState {
 	case stateDown, stateProtocolError:
 		command = "check -s " + id
 	case stateWrongURL:
-		state.Error = wrongURLText(s.Out.HTTP)
+		state.Error = wrongURLText(out.HTTP)
 		command = "servers " + id
 		if s.File == "" { // a session
 			command = "init URL --as " + id
@@ -199,6 +206,18 @@ func stateOf(s *Surveyed) serverState {
 	}
 	state.Help = wire.Run(command).String()
 	return state
+}
+
+// servedFailure returns the first failure of a server behind mcpc serve, whose tools are not listed.
+func servedFailure(s *Surveyed) (gateway.Failure, bool) {
+	for _, l := range s.lists {
+		for _, tool := range l.Items {
+			if failure, isFailure := gateway.FailureOf(tool); isFailure {
+				return failure, true
+			}
+		}
+	}
+	return gateway.Failure{}, false
 }
 
 // failedState returns the state of a server whose list failed with this outcome.

@@ -169,6 +169,9 @@ func (e *Edit) Apply(
 
 // createFile writes a new file, readable only by its owner, and the folders around it.
 func createFile(file string, text []byte) error {
+	if _, err := os.Lstat(file); err == nil {
+		return errors.New("it is a link without a file, or was created meanwhile; nothing was written")
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}

@@ -166,6 +166,7 @@ func (f *Factory) WithoutPrompts(progress io.Writer, id string) *Factory {
 	b.Explain = false
 	b.Verbose = 0
 	b.Auth.NoPrompt = true
+	b.Mark = host.EnvName("no-auth-prompt") + "=1" // a server may be mcpc serve
 	b.Auth.Account = ""
 	b.OutStyle = term.Style{Width: 80}
 	b.ErrStyle = term.Style{Width: 80, Server: f.ErrStyle.Line(id)}

@@ -97,7 +97,8 @@ func (p *peer) standIns(complete []bool) (items []json.RawMessage) {
 		item := jsonraw.With(nil, "name", jsonraw.Quote(name))
 		item = jsonraw.With(item, "description", jsonraw.Quote(text))
 		item = jsonraw.With(item, "inputSchema", json.RawMessage(`{"type":"object"}`))
-		items = append(items, jsonraw.With(item, "annotations", json.RawMessage(`{"readOnlyHint":true}`)))
+		item = jsonraw.With(item, "annotations", json.RawMessage(`{"readOnlyHint":true}`))
+		items = append(items, jsonraw.With(item, "_meta", l.failure()))
 	}
 	return items
 }
