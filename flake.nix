@@ -16,7 +16,7 @@
           src = self;
           subPackages = [ "cmd/mcpc" ];
           # The hash of go mod vendor's folder; scripts/release.sh compares it.
-          vendorHash = "sha256-apOAFsRYmBXNctb/lpSZC92fKARVMA4+b5tItYf8Plk=";
+          vendorHash = "sha256-9WJ+WJwrT0Ga6ZjEBwdZvN/eeF+jU6U+AbBu8eh+ccc=";
           env.CGO_ENABLED = 0;
           # The tests need Node and servers: scripts/check.sh runs them.
           doCheck = false;

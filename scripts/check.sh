@@ -43,7 +43,7 @@ raced=(
 	./internal/{bench,capture,capture/rows,compress/packed,demo,httpconn,jsonraw,match/...,mcpserver,mock,proxy}
 	./internal/{cli,cli/batch,cli/check/probe,cli/cmdutil,cli/console,cli/faulty,cli/inspect,cli/liveview,cli/serve,cli/session}
 	./internal/{client,client/auth,client/keepalive,client/process,client/transport,connect,connect/gateway,connect/host}
-	./internal/{live,live/control,otlp/send,render/term,sliceutil,spool,telemetry,tui,web}
+	./internal/{live,live/control,otlp/send,reload,render/term,sliceutil,spool,telemetry,tui,web}
 )
 
 format() {

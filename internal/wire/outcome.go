@@ -166,6 +166,24 @@ func (p *ProcessFacts) MainLines() (shown []string, total int) {
 	return shown, len(lines) // the last line is shown, so that no gap is left
 }
 
+// Reason returns the first line of stderr that names an error, or else its first line; "" without a
+// process or a line.
+func (p *ProcessFacts) Reason() string {
+	if p == nil {
+		return ""
+	}
+	lines, _ := p.MainLines()
+	for _, line := range lines {
+		if strings.Contains(strings.ToLower(line), "error") {
+			return strings.TrimSpace(line)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(lines[0])
+}
+
 // EndInParentheses returns how the process ended, in parentheses after a blank, or "".
 func (p *ProcessFacts) EndInParentheses() string {
 	if p == nil || p.HowEnded == "" {

@@ -188,7 +188,7 @@ func stateOf(s *Surveyed) serverState {
 	}
 	state.State = failedState(out)
 	state.Error = out.Text
-	if reason := reasonOf(out.Process); reason != "" {
+	if reason := out.Process.Reason(); reason != "" {
 		state.Error += ": " + reason
 	}
 	command := "list -v -s " + id
@@ -265,24 +265,6 @@ func wrongURLText(facts *wire.HTTPFacts) string {
 		return where + " is a web page, not an MCP server"
 	}
 	return fmt.Sprintf("no MCP server at %s (HTTP %d %s)", where, facts.Status, http.StatusText(facts.Status))
-}
-
-// reasonOf returns the first line of a failed process's stderr that names an error, or else its first line;
-// "" without a process or a line.
-func reasonOf(p *wire.ProcessFacts) string {
-	if p == nil {
-		return ""
-	}
-	lines, _ := p.MainLines()
-	for _, line := range lines {
-		if strings.Contains(strings.ToLower(line), "error") {
-			return strings.TrimSpace(line)
-		}
-	}
-	if len(lines) == 0 {
-		return ""
-	}
-	return strings.TrimSpace(lines[0])
 }
 
 // isFailure reports whether the state makes the check fail.

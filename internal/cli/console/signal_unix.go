@@ -40,6 +40,9 @@ var Relayed = []os.Signal{
 	syscall.SIGCONT,
 }
 
+// NotifyRestart sends a value to c after each SIGUSR2, without waiting.
+func NotifyRestart(c chan<- os.Signal) { signal.Notify(c, syscall.SIGUSR2) }
+
 // StartGroup starts cmd in its own process group, so that it gets each signal from mcpc and not again
 // from the terminal. The returned function sends a signal: SIGINT and SIGQUIT to the whole group, as a
 // terminal does, others to the process only.

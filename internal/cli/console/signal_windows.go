@@ -27,6 +27,9 @@ func Raise(syscall.Signal) {}
 // Relayed are the signals that a tap passes on.
 var Relayed = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
+// NotifyRestart does nothing: Windows has no signals.
+func NotifyRestart(chan<- os.Signal) {}
+
 // StartGroup starts a child in a job, which every signal ends: Windows has no signals.
 func StartGroup(cmd *exec.Cmd) (send func(os.Signal), err error) {
 	job, err := process.StartJob(cmd)

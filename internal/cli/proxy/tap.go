@@ -34,6 +34,7 @@ import (
 type tapOptions struct {
 	fault faulty.Options
 	trace cmdutil.TraceOptions
+	watch cmdutil.WatchOptions
 }
 
 // NewTap returns the command tap.
@@ -50,10 +51,18 @@ the exit status; 128+n means ended by signal n. Traffic that cannot be recorded
 is forwarded anyway, and without -v mcpc prints nothing itself. mcpc log lists
 the traffic, with --follow while it happens. For clients that interpret "--",
 such as MCP Inspector, it may be omitted. --fault makes messages fail: see mcpc
-help faults.`,
+help faults.
+
+With --watch the server is restarted after its files have changed, or after
+SIGUSR2, and the client stays connected: the handshake and the subscriptions are
+repeated, requests wait meanwhile, and the client is notified about lists that
+differ. mcpc then prints what differs in the tools, and failures of the build
+and the server. In a pattern, ** is any number of directories, and a directory
+is all files below it; .gitignore is respected.`,
 		Example: `  mcpc tap -- mcpc demo --stdio </dev/null
   mcpc list -- mcpc tap -- mcpc demo --stdio
-  mcpc list -- mcpc tap --record tapped.jsonl -- mcpc demo --stdio`,
+  mcpc list -- mcpc tap --record tapped.jsonl -- mcpc demo --stdio
+  mcpc list -- mcpc tap --watch 'src/**/*.py' -- mcpc demo --stdio`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 { // without "--" the first word may be a mistake
 				if _, err := exec.LookPath(args[0]); err != nil {
@@ -73,11 +82,18 @@ help faults.`,
 			if len(args) == 0 {
 				return usage.New("tap needs the command of a server", wire.Run("tap -- COMMAND..."))
 			}
+			if err := o.watch.Check(); err != nil {
+				return err
+			}
+			if o.watch.IsSet() {
+				return runWatchedTap(cmd.Context(), f, args, o)
+			}
 			return runTap(f, args, o)
 		},
 	}
 	// All words after the command's first word belong to the command, with or without --.
 	cmd.Flags().SetInterspersed(false)
+	o.watch.AddFlags(cmd.Flags())
 	o.fault.AddFlags(cmd.Flags())
 	o.trace.AddFlags(cmd.Flags())
 	cmd.AddCommand(newTapInstall(f), newTapRemove(f))
@@ -194,6 +210,11 @@ func (t *tapping) start() wire.Outcome {
 	if err == nil {
 		return wire.Outcome{}
 	}
+	return notStarted(t.cmd.Path, err)
+}
+
+// notStarted returns the outcome if the program of a server cannot be started.
+func notStarted(program string, err error) wire.Outcome {
 	failure := wire.Outcome{
 		Kind:  wire.Transport,
 		Phase: "connect",
@@ -201,7 +222,7 @@ func (t *tapping) start() wire.Outcome {
 		Text:  "the server could not be started: " + host.Reason(err),
 	}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-		failure.Text = "no such command: " + t.cmd.Path
+		failure.Text = "no such command: " + program
 	}
 	return failure
 }
@@ -298,15 +319,19 @@ func (t *tapping) wait() int {
 		}
 	}
 	t.copies.Wait()
-	state := t.cmd.ProcessState
-	how := "exit"
-	code := state.ExitCode()
-	if code < 0 { // a signal ended the server
-		how = "signal"
-		if status, ok := state.Sys().(syscall.WaitStatus); ok {
-			code = 128 + int(status.Signal())
-		}
-	}
-	t.watcher.ReportClosed(by, how, state.String())
+	how, code := exitOf(t.cmd.ProcessState)
+	t.watcher.ReportClosed(by, how, t.cmd.ProcessState.String())
 	return code
+}
+
+// exitOf returns how a process ended, "exit" or "signal", and its exit code: 128+n after signal n.
+func exitOf(state *os.ProcessState) (how string, code int) {
+	code = state.ExitCode()
+	if code >= 0 {
+		return "exit", code
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok {
+		code = 128 + int(status.Signal())
+	}
+	return "signal", code
 }

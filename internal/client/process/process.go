@@ -169,6 +169,9 @@ const (
 // PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
+// State returns the state of the process after Exited is closed.
+func (p *Process) State() *os.ProcessState { return p.state }
+
 // Ending returns how the process ended, after its output has ended. For a process that is still
 // running it returns only the end of its standard error.
 func (p *Process) Ending() *wire.ProcessFacts {

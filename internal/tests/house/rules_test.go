@@ -29,7 +29,7 @@ var floors = [][]string{
 	},
 	{
 		"bench", "capture", "card", "client", "codegen", "demo", "diff", "lint", "mock", "question",
-		"render", "saved", "shape", "state", "target", "telemetry", "validate",
+		"reload", "render", "saved", "shape", "state", "target", "telemetry", "validate",
 	},
 	{"connect", "live", "proxy", "tui", "web"},
 	{
@@ -90,6 +90,7 @@ var timerFiles = []string{
 	"internal/mock/http.go",                    //
 	"internal/mock/stdio.go",                   //
 	"internal/otlp/send/wait.go",               // batches and intervals of telemetry, attempts again
+	"internal/reload/files.go",                 // files that still change
 	"internal/state/files.go",                  // a lock that is kept too long
 	"internal/capture/queue.go",                // writes in blocks
 	"internal/telemetry/live.go",               // looks at failed requests again while no frames come

@@ -1,0 +1,327 @@
+// Package reload runs a stdio server whose process can be replaced while its client stays connected, and
+// watches the files after whose changes this is done.
+//
+// A Server passes the client's lines to the process and the process's lines to the client. When the
+// process is replaced, it repeats the client's handshake and subscriptions at the new one, and holds
+// the client's requests meanwhile.
+package reload
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpc/internal/mcp"
+	"mcpc/internal/pause"
+)
+
+// A Process is a started server.
+type Process struct {
+	Stdin  io.WriteCloser
+	Stdout io.Reader
+	// End ends the process in order and waits until it has ended.
+	End func()
+	// Ending describes, after End, how the process ended, such as "exit status 1: no such module".
+	Ending func() string
+}
+
+// Options configure a Server.
+type Options struct {
+	// Start starts a process of the server.
+	Start func() (*Process, error)
+	// ToClient receives whole lines for the client. Its Write is called by one goroutine at a time.
+	ToClient io.Writer
+	// Drain is how long the open requests of a process may take before it is replaced. Hold is how
+	// long a request waits for a process that is ready.
+	Drain, Hold time.Duration
+	// Note is called with what the user should know.
+	Note func(text string)
+	// ToolsChanged is called with the tools of two successive processes if they differ.
+	ToolsChanged func(before, after []json.RawMessage)
+	Now          func() time.Time
+}
+
+// A Server is a stdio server whose process can be replaced.
+type Server struct {
+	options Options
+	// ownIDs is the beginning of the ids of the Server's own requests. It is random, so that no id of
+	// the client or of the process begins with it.
+	ownIDs string
+	// inputEnded is closed when the client has closed its output, clientGone when it no longer reads.
+	inputEnded, clientGone chan struct{}
+
+	// mu guards the fields below, and is locked while a line is written to the client.
+	mu     sync.Mutex
+	lastID int
+	phase  phase
+	// current is the generation that the client is connected to, or nil.
+	current *generation
+	session session
+	// open are the client's requests to the current process without a response. Open subscriptions
+	// stay when the process is replaced.
+	open []*clientMessage
+	// asked are the process's requests to the client without a response.
+	asked []askedRequest
+	// held are the client's messages that wait for a process that is ready.
+	held []*clientMessage
+	// released is closed when the held messages have been sent or refused.
+	released chan struct{}
+	// drained is closed when no request is open; nil unless the phase is draining.
+	drained chan struct{}
+	// trouble says why no process is ready, or is "".
+	trouble string
+	// lists are the entries of the server's lists, by method, as they were last known.
+	lists map[string][]json.RawMessage
+}
+
+// A phase says what happens to the client's messages.
+type phase int
+
+const (
+	// starting: no process is ready; messages are held.
+	starting phase = iota
+	// ready: messages are passed to the process.
+	ready
+	// draining: requests are held, and other messages are passed to the old process.
+	draining
+	// refusing: requests are answered with an error.
+	refusing
+)
+
+// New returns a Server. Run starts its process.
+func New(o Options) *Server {
+	return &Server{
+		options: o, ownIDs: "mcpc-" + rand.Text() + "-",
+		inputEnded: make(chan struct{}), clientGone: make(chan struct{}), released: make(chan struct{}),
+		lists: map[string][]json.RawMessage{},
+	}
+}
+
+// The delays before a process that ended by itself is started again.
+const (
+	minDelay = time.Second
+	maxDelay = 30 * time.Second
+)
+
+// An ending says why serve has returned.
+type ending int
+
+const (
+	// finished: the client or ctx has ended the conversation.
+	finished ending = iota
+	// replaced: a new process is to be started.
+	replaced
+	// failed: the process has ended by itself, or refused the handshake.
+	failed
+)
+
+// Run starts a process, and another one after each value of replace and after a process that ended by
+// itself, until the client closes its output or ctx is done. It returns an error if the first process
+// cannot be started.
+func (s *Server) Run(ctx context.Context, replace <-chan struct{}) error {
+	delay := minDelay
+	for n := 1; ctx.Err() == nil; n++ {
+		begin := s.options.Now()
+		g, err := s.start(n)
+		if err != nil && n == 1 {
+			return err
+		}
+		why := failed
+		trouble := ""
+		if err != nil {
+			trouble = "the server could not be started: " + err.Error()
+		} else {
+			why = s.serve(ctx, g, replace)
+		}
+		switch why {
+		case finished:
+			g.process.End()
+			return nil
+		case replaced:
+			s.drain(ctx, g)
+			s.detach("the server was restarted before it responded")
+			g.process.End()
+			s.setTrouble("")
+			delay = minDelay
+			continue
+		case failed:
+		}
+		if g != nil {
+			g.process.End()
+			trouble = g.describeFailure()
+		}
+		s.detach(trouble)
+		s.setTrouble(trouble)
+		if pause.IsOver(s.inputEnded) {
+			return nil
+		}
+		if s.options.Now().Sub(begin) >= maxDelay {
+			delay = minDelay
+		}
+		s.options.Note(fmt.Sprintf("%s; it is started again in %s or after a change", trouble, delay))
+		if s.waitToRestart(ctx, delay, replace) {
+			delay = minDelay
+		} else {
+			delay = min(2*delay, maxDelay)
+		}
+		if pause.IsOver(s.inputEnded) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// waitToRestart waits for the delay, or until ctx is done or the client closes its output. It returns
+// true at once after a value of replace.
+func (s *Server) waitToRestart(ctx context.Context, delay time.Duration, replace <-chan struct{}) bool {
+	ctx, stop := context.WithTimeout(ctx, delay)
+	defer stop()
+	select {
+	case <-replace:
+		return true
+	case <-ctx.Done():
+	case <-s.inputEnded:
+	}
+	return false
+}
+
+// serve connects a generation to the client until it ends or is to be replaced.
+func (s *Server) serve(ctx context.Context, g *generation, replace <-chan struct{}) ending {
+	opened := make(chan error, 1)
+	go func() { opened <- s.openSession(g) }()
+	for {
+		select {
+		case <-ctx.Done():
+			return finished
+		case <-s.clientGone:
+			return finished
+		case <-g.ended:
+			return failed
+		case err := <-opened:
+			if err != nil {
+				g.refusal = err
+				return failed
+			}
+		case <-replace:
+			if !pause.IsOver(s.inputEnded) { // else the process finishes what it was asked
+				return replaced
+			}
+		}
+	}
+}
+
+// start starts a generation. Its output is passed to the client from now on.
+func (s *Server) start(n int) (*generation, error) {
+	p, err := s.options.Start()
+	if err != nil {
+		return nil, err
+	}
+	g := newGeneration(n, p)
+	s.mu.Lock()
+	s.current = g
+	s.mu.Unlock()
+	go g.input.writeTo(p.Stdin)
+	go func() {
+		defer close(g.ended)
+		eachLine(p.Stdout, func(line []byte) { s.handleServerLine(g, line) })
+		g.input.abandon()
+	}()
+	go s.followLists(g)
+	return g, nil
+}
+
+// drain holds new requests and waits until the open ones have their responses, at most Options.Drain.
+func (s *Server) drain(ctx context.Context, g *generation) {
+	s.mu.Lock()
+	if s.phase != ready {
+		s.mu.Unlock()
+		return
+	}
+	s.phase = draining
+	s.released = make(chan struct{})
+	drained := make(chan struct{})
+	s.drained = drained
+	s.checkDrained()
+	s.mu.Unlock()
+	ctx, stop := context.WithTimeout(ctx, s.options.Drain)
+	defer stop()
+	select {
+	case <-drained:
+	case <-g.ended:
+	case <-ctx.Done():
+	}
+}
+
+// setTrouble notes why no process is ready.
+func (s *Server) setTrouble(trouble string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble = trouble
+}
+
+// checkDrained closes drained if no request is open. The caller locks mu.
+func (s *Server) checkDrained() {
+	if s.drained == nil {
+		return
+	}
+	if slices.ContainsFunc(s.open, func(c *clientMessage) bool { return !c.isSubscription() }) {
+		return
+	}
+	close(s.drained)
+	s.drained = nil
+}
+
+// detach disconnects the current process from the client: its open requests are answered with an
+// error, except requests that open the conversation, which are sent again to the next process, and
+// subscriptions. The process's own requests to the client are cancelled.
+func (s *Server) detach(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase == ready || s.phase == refusing {
+		s.released = make(chan struct{})
+	}
+	s.phase = starting
+	s.current = nil
+	s.drained = nil
+	var subscriptions, openings []*clientMessage
+	for _, c := range s.open {
+		if c.isSubscription() {
+			subscriptions = append(subscriptions, c)
+		} else if mcp.IsOpening(c.message.Method) {
+			openings = append(openings, c)
+			s.limitHold(c)
+		} else {
+			s.refuseRequest(c.message, why)
+		}
+	}
+	s.open = subscriptions
+	s.held = append(openings, s.held...)
+	for _, a := range s.asked {
+		s.sendToClient(composeCancelled(a.clientID, why))
+	}
+	s.asked = nil
+}
+
+// errorCode is the code of the errors that a Server answers requests with, one that servers define.
+const errorCode = -32000
+
+// sendToClient sends one message to the client. The caller locks mu.
+func (s *Server) sendToClient(message []byte) { s.writeToClient(append(message, '\n')) }
+
+// writeToClient writes a whole line to the client. The caller locks mu.
+func (s *Server) writeToClient(line []byte) {
+	if _, err := s.options.ToClient.Write(line); err != nil && !pause.IsOver(s.clientGone) {
+		close(s.clientGone)
+	}
+}
+
+// newID returns an id, as JSON, for a request of the Server's own. The caller locks mu.
+func (s *Server) newID() json.RawMessage {
+	s.lastID++
+	return fmt.Appendf(nil, "%q", fmt.Sprint(s.ownIDs, s.lastID))
+}
