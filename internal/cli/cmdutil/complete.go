@@ -329,7 +329,8 @@ func (f *Factory) CompleteTarget(cmd *cobra.Command, args []string, typed string
 
 // CompleteKnown offers the names of configured servers. It starts no server.
 func (f *Factory) CompleteKnown(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 && cmd.Name() != "trust" { // only mcpc servers trust takes several names
+	takesMany := cmd.Name() == "trust" || cmd.Name() == "servers"
+	if len(args) > 0 && !takesMany {
 		return nil, NoFiles
 	}
 	isGiven := func(name string) bool { return slices.Contains(args, name) }

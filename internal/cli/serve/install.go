@@ -20,14 +20,14 @@ import (
 
 // addInstall adds the commands serve install and serve remove to serve.
 func addInstall(f *cmdutil.Factory, serve *cobra.Command) {
-	serve.AddCommand(newInstall(f), newRemove(f))
+	serve.AddCommand(newInstall(f, serve), newRemove(f))
 	// serve ignores the flag: remove reads it.
 	serve.Flags().String(replacedFlag, "", "the `words` that serve install replaced")
 	_ = serve.Flags().MarkHidden(replacedFlag)
 }
 
-// newInstall returns the command serve install.
-func newInstall(f *cmdutil.Factory) *cobra.Command {
+// newInstall returns the command serve install. serve is its parent.
+func newInstall(f *cmdutil.Factory, serve *cobra.Command) *cobra.Command {
 	var as string
 	cmd := clientfile.New(&cobra.Command{
 		Use:   "install CLIENT URL|NAME",
@@ -47,7 +47,7 @@ supergateway, mcpc serve replaces the program and keeps the other arguments.`,
 		}
 		e.Creates = true
 		return e.Apply(ctx, f, "already uses mcpc serve", func(old []byte) ([]byte, error) {
-			return install(f, old, &e, as)
+			return install(f, serve, old, &e, as)
 		})
 	})
 	cmd.Flags().StringVar(&as, "as", "", "`name` of the entry, if not that of the server")
@@ -73,8 +73,14 @@ serve install replaced another program, that is restored.`,
 
 // install returns the text of the configuration with an entry for the server e.Server, and sets
 // e.Server to the name of the entry: as, or else a name for the server. It returns old itself if the
-// entry is there.
-func install(f *cmdutil.Factory, old []byte, e *clientfile.Edit, as string) ([]byte, error) {
+// entry is there. serve is the command of the entry.
+func install(
+	f *cmdutil.Factory,
+	serve *cobra.Command,
+	old []byte,
+	e *clientfile.Edit,
+	as string,
+) ([]byte, error) {
 	server := e.Server
 	entries, err := readEntries(f, old, e)
 	if err != nil {
@@ -94,11 +100,11 @@ func install(f *cmdutil.Factory, old []byte, e *clientfile.Edit, as string) ([]b
 		if isServed(self, entry.Command) {
 			return old, nil
 		}
-		replaced, err := bridgeWords(entry.Command)
-		if err != nil {
-			return nil, err
-		}
-		if replaced > 0 {
+		if replaced := bridgeWords(entry.Command); replaced > 0 {
+			if flag := unknownFlag(serve, entry.Command[replaced:]); flag != "" {
+				return nil, usage.New(fmt.Sprintf("mcpc serve has no flag %s, which the entry %q has", flag, server),
+					"remove it from the configuration, or see "+wire.Run("serve --help-all"))
+			}
 			return replaceBridge(old, e, entry, replaced, prefix)
 		}
 	}
@@ -129,7 +135,7 @@ func takenError(e *clientfile.Edit, entry target.Server, entries []target.Server
 	if e.File != "" {
 		line += "--file " + shellwords.Quote(e.File) + " "
 	}
-	if replaced, err := bridgeWords(entry.Command); err == nil && replaced > 0 && slices.Contains(entry.Command, server) {
+	if bridgeWords(entry.Command) > 0 && slices.Contains(entry.Command, server) {
 		return usage.New(text, wire.Run(line+shellwords.Quote(e.Server))+" replaces it")
 	}
 	free := e.Server
@@ -254,33 +260,39 @@ func parseReplaced(text string) []string {
 
 // bridgeWords returns how many words at the start of a command are the program mcp-remote or
 // supergateway as a client of a remote server; its URL and flags follow. It returns 0 for any other
-// command. It fails for flags of supergateway that mcpc serve does not have.
-func bridgeWords(argv []string) (int, error) {
+// command.
+func bridgeWords(argv []string) int {
 	if !slices.ContainsFunc(argv, cmdutil.IsURL) {
-		return 0, nil
+		return 0
 	}
 	i := slices.IndexFunc(argv, isBridge)
 	if i < 0 {
-		return 0, nil
+		return 0
 	}
 	if i+1 < len(argv) && isBridge(argv[i+1]) { // npx -p mcp-remote mcp-remote URL
 		i++
 	}
 	rest := argv[i+1:]
 	if packageName(argv[i]) == "mcp-remote" {
-		return i + 1, nil
+		return i + 1
 	}
 	isClient := len(rest) > 1 && (rest[0] == "--sse" || rest[0] == "--streamableHttp") && cmdutil.IsURL(rest[1])
 	if !isClient {
-		return 0, nil
+		return 0
 	}
-	for _, word := range rest[2:] {
-		if strings.HasPrefix(word, "-") && word != "--header" {
-			return 0, usage.New("mcpc serve has no flag like supergateway's "+word,
-				"remove it from the configuration, or see "+wire.Run("serve --help"))
+	return i + 2
+}
+
+// unknownFlag returns the first flag in words that the command does not have, or "".
+func unknownFlag(cmd *cobra.Command, words []string) string {
+	for _, word := range words {
+		name, isFlag := strings.CutPrefix(word, "--")
+		name, _, _ = strings.Cut(name, "=")
+		if isFlag && cmd.Flags().Lookup(name) == nil && cmd.InheritedFlags().Lookup(name) == nil {
+			return "--" + name
 		}
 	}
-	return i + 2, nil
+	return ""
 }
 
 // isBridge reports whether a word is the program or the package mcp-remote or supergateway.
