@@ -262,7 +262,7 @@ func TestFactsOverStdio(t *testing.T) {
 		return `"params":{` + rest + `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`
 	}
 	call := func(id, rest string) string { return `>"id":` + id + `,"method":"tools/call",` + rest }
-	big := `"big":"` + strings.Repeat("x", 2*maxMessage) + `"`
+	big := `"big":"` + strings.Repeat("x", 10_000) + `"`
 	for name, c := range map[string]struct {
 		fact, want string
 		messages   []string
@@ -321,6 +321,26 @@ func TestFactsOverStdio(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// A client that changes a value all the time has a bounded number of values.
+func TestManyValues(t *testing.T) {
+	var frames []wire.Frame
+	for i := range 50 {
+		frames = append(frames, body(fmt.Sprintf(
+			`>"id":%d,"method":"initialize","params":{"clientInfo":{"name":"a"},"protocolVersion":"%d"}`, i, i)))
+	}
+	got := compare(t, recordingOf(t, capture.ByTap, frames...))
+	var values, count int
+	for _, f := range got[0].Facts {
+		if f.Name == "asks-revision" {
+			values++
+			count += f.Count
+		}
+	}
+	if values != maxValues+1 || count != 50 {
+		t.Errorf("%d values, %d answers", values, count)
 	}
 }
 

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -31,22 +32,26 @@ type Finding struct {
 // NotSeen is the value of a fact that the traffic says nothing about.
 const NotSeen = "not seen"
 
-// MaxProofs bounds Finding.Exchanges.
-const MaxProofs = 20
+const (
+	// MaxProofs bounds Finding.Exchanges.
+	MaxProofs = 20
+	// maxValues bounds the values of a fact. All others count as moreValues.
+	maxValues  = 20
+	moreValues = "more values"
+)
 
 // Compare returns the clients of some conversations, by their names.
 func Compare(all []*Conversation) []*Client {
-	var clients []*Client
+	type id struct{ name, version, transport string }
+	byID := map[id]*Client{}
 	for _, c := range all {
-		at := slices.IndexFunc(clients, func(other *Client) bool {
-			return other.Name == c.Client.Name && other.Version == c.Client.Version && other.Transport == c.Transport
-		})
-		if at < 0 {
-			at = len(clients)
-			clients = append(clients, &Client{Name: c.Client.Name, Version: c.Client.Version, Transport: c.Transport})
+		key := id{c.Client.Name, c.Client.Version, c.Transport}
+		if byID[key] == nil {
+			byID[key] = &Client{Name: key.name, Version: key.version, Transport: key.transport}
 		}
-		clients[at].add(c)
+		byID[key].add(c)
 	}
+	clients := slices.Collect(maps.Values(byID))
 	for _, client := range clients {
 		client.finish()
 	}
@@ -74,7 +79,17 @@ func (client *Client) add(c *Conversation) {
 
 // addAnswer adds an answer that an exchange proves.
 func (client *Client) addAnswer(fact Fact, value, number string) {
-	at := slices.IndexFunc(client.Facts, func(f Finding) bool { return f.Name == fact.Name && f.Value == value })
+	values := 0
+	at := slices.IndexFunc(client.Facts, func(f Finding) bool {
+		if f.Name == fact.Name {
+			values++
+		}
+		return f.Name == fact.Name && f.Value == value
+	})
+	if at < 0 && values >= maxValues && value != moreValues {
+		client.addAnswer(fact, moreValues, number)
+		return
+	}
 	if at < 0 {
 		at = len(client.Facts)
 		client.Facts = append(client.Facts, Finding{Name: fact.Name, Question: fact.Question, Value: value})

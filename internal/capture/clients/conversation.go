@@ -25,8 +25,8 @@ type Conversation struct {
 	// Events are in the order they were recorded in.
 	Events []*Event
 
-	// sent are the client's requests and notifications by their method, and its GETs and DELETEs, in the order of
-	// Events.
+	// sent are the client's requests and notifications by their method, its GETs and DELETEs, and its requests of
+	// further pages by their pageKey, in the order of Events.
 	sent map[string][]*Event
 	// firstRequest and firstResult are the first request of the client, and the first one with a result.
 	firstRequest, firstResult *Event
@@ -41,8 +41,8 @@ type Conversation struct {
 type Event struct {
 	// Frame has no Raw. Its HTTP is the head of the HTTP request or response that carried the message.
 	wire.Frame
-	// Message is nil if the event has none. It lacks large members of its params or result.
-	Message *wire.Message
+	// Message is nil if the event has none.
+	Message *Message
 	// Request is the request that this event responds to, or nil. Response is the opposite.
 	Request, Response *Event
 	// Exchange is the number of the exchange, as mcpc show takes it. An event that belongs to no exchange has the
@@ -60,6 +60,15 @@ type Event struct {
 	revision string
 	// hasSession is set after the server gave a session id.
 	hasSession bool
+}
+
+// A Message is what an Event keeps of its message.
+type Message struct {
+	Kind wire.MessageKind
+	// ID is the JSON of the id, or "".
+	ID, Method string
+	// params and result are the members of the message's params and result, without the payload.
+	params, result jsonraw.Members
 }
 
 // isMessage reports whether the event is a message of this kind and direction.
@@ -95,25 +104,13 @@ func (e *Event) method() string {
 	return ""
 }
 
-// params returns the members of the message's params.
-func (e *Event) params() jsonraw.Members {
-	members, _ := e.Message.ParamMembers()
-	return members
-}
-
-// result returns the members of the message's result.
-func (e *Event) result() jsonraw.Members {
-	members, _ := e.Message.ResultMembers()
-	return members
-}
-
 // ownMeta returns a member of the _meta of a client's request that describes the client or the revision, or nil.
 // Only requests of revisions without a handshake have it.
 func (e *Event) ownMeta(name string) []byte {
 	if !e.isRequest() {
 		return nil
 	}
-	return jsonraw.First(e.params().Value("_meta"), "io.modelcontextprotocol/"+name)
+	return jsonraw.First(e.Message.params.Value("_meta"), "io.modelcontextprotocol/"+name)
 }
 
 // ownRevision returns the revision that a request names in its _meta, or "".
@@ -126,7 +123,7 @@ func (e *Event) ownRevision() string {
 func (e *Event) clientName() exchange.Implementation {
 	info := e.ownMeta("clientInfo")
 	if e.isRequest() && e.method() == "initialize" {
-		info = e.params().Value("clientInfo")
+		info = e.Message.params.Value("clientInfo")
 	}
 	members, _ := jsonraw.Object(info)
 	return exchange.Implementation{Name: members.Text("name"), Version: members.Text("version")}
@@ -155,7 +152,7 @@ func newConversation(client exchange.Implementation, events []*Event) *Conversat
 			e.opener.hasIDs = true
 		}
 		if e.isResult() && e.Request.method() == "initialize" {
-			negotiated = e.result().Text("protocolVersion")
+			negotiated = e.Message.result.Text("protocolVersion")
 		}
 		e.revision = e.ownRevision()
 		if e.revision == "" {
@@ -193,6 +190,10 @@ func (c *Conversation) index(e *Event) {
 	if !e.isRequest() {
 		return
 	}
+	if cursor := e.Message.params.Value("cursor"); cursor != nil {
+		key := pageKey(e.method(), cursor)
+		c.sent[key] = append(c.sent[key], e)
+	}
 	if c.firstRequest == nil {
 		c.firstRequest = e
 	}
@@ -204,6 +205,9 @@ func (c *Conversation) index(e *Event) {
 		c.firstResult = e
 	}
 }
+
+// pageKey returns the key in Conversation.sent of the requests of a page.
+func pageKey(method string, cursor []byte) string { return method + " " + string(cursor) }
 
 // continues reports whether the client sent a request after an event and got its response, so that it had
 // the opportunity to react to the event.

@@ -86,7 +86,7 @@ func (c *Conversation) noIfOver(e *Event) (string, *Event) {
 // askedRevision returns the revision that a request names.
 func askedRevision(_ *Conversation, e *Event) (string, *Event) {
 	if e.isRequest() && e.method() == "initialize" {
-		return orNone(e.params().Text("protocolVersion")), e
+		return orNone(e.Message.params.Text("protocolVersion")), e
 	}
 	return e.ownRevision(), e
 }
@@ -97,7 +97,7 @@ func acceptedRevision(_ *Conversation, e *Event) (string, *Event) {
 		return "", nil
 	}
 	if e.Request.method() == "initialize" {
-		return e.result().Text("protocolVersion"), e
+		return e.Message.result.Text("protocolVersion"), e
 	}
 	return e.Request.ownRevision(), e
 }
@@ -106,7 +106,7 @@ func acceptedRevision(_ *Conversation, e *Event) (string, *Event) {
 func capabilities(_ *Conversation, e *Event) (string, *Event) {
 	declared := e.ownMeta("clientCapabilities")
 	if e.isRequest() && e.method() == "initialize" {
-		declared = e.params().Value("capabilities")
+		declared = e.Message.params.Value("capabilities")
 	}
 	if declared == nil {
 		return "", nil
@@ -184,7 +184,7 @@ func nameHeader(_ *Conversation, e *Event) (string, *Event) {
 	if !e.hasFields() || e.ownRevision() == "" || member == "" {
 		return "", nil
 	}
-	return compareField(e, "Mcp-Name", e.params().Text(member))
+	return compareField(e, "Mcp-Name", e.Message.params.Text(member))
 }
 
 // beginsWithDiscover looks at the first request of the conversation. Another request than these two is not the first
@@ -254,14 +254,12 @@ func followsCursor(c *Conversation, e *Event) (string, *Event) {
 	if !e.isResult() {
 		return "", nil
 	}
-	cursor := e.result().Value("nextCursor")
+	cursor := e.Message.result.Value("nextCursor")
 	if cursor == nil || string(cursor) == "null" {
 		return "", nil
 	}
-	for _, request := range c.after(e, e.Request.method()) {
-		if string(request.params().Value("cursor")) == string(cursor) {
-			return yes, request
-		}
+	if later := c.after(e, pageKey(e.Request.method(), cursor)); len(later) > 0 {
+		return yes, later[0]
 	}
 	return c.noIfOver(e)
 }
@@ -272,7 +270,7 @@ func respectsTTL(c *Conversation, e *Event) (string, *Event) {
 	if !e.isResult() || e.Request.ownRevision() == "" || !mcp.IsCacheable(e.Request.method()) {
 		return "", nil
 	}
-	milliseconds, _ := jsonraw.Float(e.result().Value("ttlMs"))
+	milliseconds, _ := jsonraw.Float(e.Message.result.Value("ttlMs"))
 	later := c.after(e, e.Request.method())
 	next := slices.IndexFunc(later, func(request *Event) bool { return request.content == e.Request.content })
 	if milliseconds <= 0 || next < 0 {
@@ -308,7 +306,7 @@ func sendsProgressToken(_ *Conversation, e *Event) (string, *Event) {
 	if !e.isRequest() || e.method() != "tools/call" {
 		return "", nil
 	}
-	return yesOrNo(mcp.ProgressToken(e.Message.Params) != nil), e
+	return yesOrNo(jsonraw.First(e.Message.params.Value("_meta"), "progressToken") != nil), e
 }
 
 // cancels looks for the ways to cancel a request. It never answers no: whether a client wanted to cancel anything
@@ -353,7 +351,7 @@ func resumes(c *Conversation, e *Event) (string, *Event) {
 
 // responds returns a function that looks at a request of the server, or at a result that requires input by such
 // a request. describe returns the value for the client's result.
-func responds(method string, describe func(result []byte) string) func(*Conversation, *Event) (string, *Event) {
+func responds(method string, describe func(result jsonraw.Members) string) func(*Conversation, *Event) (string, *Event) {
 	return func(c *Conversation, e *Event) (string, *Event) {
 		if e.isMessage(wire.Received, wire.Request) && e.method() == method {
 			if e.Response == nil {
@@ -362,12 +360,12 @@ func responds(method string, describe func(result []byte) string) func(*Conversa
 			if e.Response.Message.Kind == wire.ErrorResponse {
 				return "error", e
 			}
-			return describe(e.Response.Message.Result), e
+			return describe(e.Response.Message.result), e
 		}
-		if !e.isResult() || !e.Message.RequiresInput() {
+		if !e.isResult() {
 			return "", nil
 		}
-		requests, _ := jsonraw.Object(e.result().Value("inputRequests"))
+		requests, _ := jsonraw.Object(e.Message.result.Value("inputRequests"))
 		for _, request := range requests {
 			if wanted, _ := jsonraw.Text(jsonraw.First(request.Value, "method")); wanted == method {
 				return c.findInput(e, request.Name, describe)
@@ -379,22 +377,23 @@ func responds(method string, describe func(result []byte) string) func(*Conversa
 
 // findInput looks for the client's response to the input request called name of a result, in a later request of
 // the same exchange.
-func (c *Conversation) findInput(e *Event, name string, describe func(result []byte) string) (string, *Event) {
+func (c *Conversation) findInput(e *Event, name string, describe func(result jsonraw.Members) string) (string, *Event) {
 	for _, retry := range c.after(e, e.Request.method()) {
-		response := jsonraw.First(retry.params().Value("inputResponses"), name)
+		response := jsonraw.First(retry.Message.params.Value("inputResponses"), name)
 		if retry.Exchange == e.Exchange && response != nil {
-			return describe(response), retry
+			members, _ := jsonraw.Object(response)
+			return describe(members), retry
 		}
 	}
 	return c.noIfOver(e)
 }
 
 // hasResult describes any result.
-func hasResult([]byte) string { return yes }
+func hasResult(jsonraw.Members) string { return yes }
 
 // elicitationAction describes the result of an elicitation.
-func elicitationAction(result []byte) string {
-	action, _ := jsonraw.Text(jsonraw.First(result, "action"))
+func elicitationAction(result jsonraw.Members) string {
+	action := result.Text("action")
 	if slices.Contains([]string{"accept", "decline", "cancel"}, action) {
 		return action
 	}

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -40,10 +39,11 @@ type listedRow struct {
 	request *Event
 }
 
-// An owner is a row that a line belongs to.
+// An owner is a row that a line belongs to, with the place of the line's message there.
 type owner struct {
-	row   *listedRow
-	place wire.Place
+	row  *listedRow
+	role wire.Role
+	item int32
 }
 
 // Add reads a capture. It selects the conversations with a row for which selects returns true.
@@ -61,7 +61,9 @@ func (r *Reader) Add(c *rows.Capture, selects func(*rows.Row) bool) error {
 		page.Select(func(row *rows.Row) bool {
 			listed := &listedRow{number: row.Number(), isElsewhere: row.ListedElsewhere}
 			for offset, place := range row.Places() {
-				owners[offset] = append(owners[offset], owner{listed, place})
+				if !place.IsGuess {
+					owners[offset] = append(owners[offset], owner{listed, place.Role, int32(place.Item)})
+				}
 			}
 			if row.HasConn() && selects(row) {
 				recordings[row.RunIndex()].selected[row.Conn] = true
@@ -127,7 +129,7 @@ type beginning struct {
 
 // add adds a request. A client begins again with server/discover, or with the id that it began with before.
 func (b *beginning) add(request *Event) {
-	id := string(request.Message.ID)
+	id := request.Message.ID
 	isAgain := id == b.firstID && id != b.lastID
 	if b.count == 0 || isAgain || request.method() == "server/discover" {
 		b.count++
@@ -238,60 +240,65 @@ type part struct {
 func (p *part) addFrame(f wire.Frame, owners []owner) {
 	raw := f.Raw
 	f.Raw = nil
+	head := headKey{f.Conn, f.Stream, f.Dir}
 	switch f.Kind {
 	case wire.Head:
-		p.heads[headKey{f.Conn, f.Stream, f.Dir}] = f.HTTP
+		p.heads[head] = f.HTTP
 		if f.Dir == wire.Sent && f.HTTP != nil && f.HTTP.Method != "POST" {
-			p.addEvent(&Event{Frame: f}, owners, -1)
+			p.addEvent(f, nil, owners, noItem)
 		}
 	case wire.Closed:
-		p.addEvent(&Event{Frame: f}, owners, -1)
-		for _, dir := range []wire.Direction{wire.Sent, wire.Received} {
-			delete(p.heads, headKey{f.Conn, f.Stream, dir})
-		}
+		p.addEvent(f, nil, owners, noItem)
+		delete(p.heads, headKey{f.Conn, f.Stream, wire.Sent})
+		delete(p.heads, headKey{f.Conn, f.Stream, wire.Received})
 	case wire.Body, wire.Event:
-		f.HTTP = p.heads[headKey{f.Conn, f.Stream, f.Dir}]
+		f.HTTP = p.heads[head]
 		m := wire.ParseMessage(raw)
-		hasMessage := f.SSE.MayCarryMessage() && m.Kind != wire.Invalid
-		if !hasMessage {
+		if !f.SSE.MayCarryMessage() || m.Kind == wire.Invalid {
 			if f.SSE != nil && (f.SSE.ID != nil || f.SSE.Event == "endpoint") {
-				p.addEvent(&Event{Frame: f}, owners, -1)
+				p.addEvent(f, nil, owners, noItem)
 			}
 			return
 		}
 		for i, item := range m.Items {
-			p.addEvent(&Event{Frame: f, Message: item}, owners, i)
+			p.addEvent(f, item, owners, i)
 		}
 		if m.Kind != wire.Batch {
-			p.addEvent(&Event{Frame: f, Message: m}, owners, -1)
+			p.addEvent(f, m, owners, noItem)
 		}
 	}
 }
 
-// addEvent adds an event of a line that belongs to owners. item is its index in a batch, or -1. It leaves out
-// events that another part of the recording has.
-func (p *part) addEvent(e *Event, owners []owner, item int) {
+// noItem is the item of a frame that is not part of a batch.
+const noItem = -1
+
+// addEvent adds an event of a line that belongs to owners. m is its message, or nil, and item the index in a batch,
+// or noItem. It leaves out events that another part of the recording has.
+func (p *part) addEvent(f wire.Frame, m *wire.Message, owners []owner, item int) {
+	e := &Event{Frame: f}
+	if m != nil {
+		e.setMessage(m)
+	}
 	row, role := ownRow(owners, item)
 	if row != nil {
 		e.Exchange = row.number
-	}
-	if e.Message != nil {
-		e.content = e.Message.Traits().ContentHash
-		e.Message = withoutLarge(e.Message)
-	}
-	if e.Message != nil && row != nil {
-		switch role {
-		case wire.RoleRequest, wire.RoleRepeat, wire.RoleContinuation:
-			row.request = e
-		case wire.RoleResponse:
-			e.Request = row.request
-			if e.Request != nil {
-				e.Request.Response = e
-			}
-		}
+		e.pair(row, role)
 	}
 	if row == nil || !row.isElsewhere {
 		p.events = append(p.events, e)
+	}
+}
+
+// pair links a request with its response. role is that of the event in its row.
+func (e *Event) pair(row *listedRow, role wire.Role) {
+	switch role {
+	case wire.RoleRequest, wire.RoleRepeat, wire.RoleContinuation:
+		row.request = e
+	case wire.RoleResponse:
+		e.Request = row.request
+		if e.Request != nil {
+			e.Request.Response = e
+		}
 	}
 }
 
@@ -301,41 +308,37 @@ func ownRow(owners []owner, item int) (*listedRow, wire.Role) {
 	var row *listedRow
 	role := wire.RoleRelated
 	for _, o := range owners {
-		if o.place.Item == item && o.place.Role <= role && !o.place.IsGuess {
+		if int(o.item) == item && o.role <= role {
 			row = o.row
-			role = o.place.Role
+			role = o.role
 		}
 	}
 	return row, role
 }
 
-const (
-	// maxMessage is the size in bytes up to which messages are kept whole.
-	maxMessage = 4 << 10
-	// maxMember is the size in bytes of the largest member of params or result that a larger message keeps.
-	maxMember = 1 << 10
-)
-
-// withoutLarge returns a message without the large members of its params and result, so that the events of
-// large recordings fit in memory. No fact depends on these members.
-func withoutLarge(m *wire.Message) *wire.Message {
-	if len(m.Raw) <= maxMessage {
-		return m
-	}
-	small := &wire.Message{Kind: m.Kind, ID: slices.Clone(m.ID), Method: m.Method}
-	small.Params = smallMembers(m.Params)
-	small.Result = smallMembers(m.Result)
-	return small
+// payload are the members of params and results that no fact depends on, and that may be large.
+var payload = []string{
+	"arguments", "content", "contents", "messages", "prompts", "resources", "resourceTemplates", "structuredContent", "tools",
 }
 
-// smallMembers returns an object with the members of an object that are not large.
-func smallMembers(object []byte) json.RawMessage {
-	var small jsonraw.Builder
-	members, _ := jsonraw.Object(object)
-	for _, member := range members {
-		if len(member.Value) <= maxMember {
-			small.Raw(member.Name, member.Value)
+// setMessage sets what the event keeps of its message, so that the events of a large recording fit in memory.
+func (e *Event) setMessage(m *wire.Message) {
+	params, _ := m.ParamMembers()
+	result, _ := m.ResultMembers()
+	e.Message = &Message{
+		Kind: m.Kind, ID: string(m.ID), Method: strings.Clone(m.Method),
+		params: withoutPayload(params), result: withoutPayload(result),
+	}
+	e.content = m.Traits().ContentHash
+}
+
+// withoutPayload returns copies of the members that are no payload.
+func withoutPayload(all jsonraw.Members) jsonraw.Members {
+	var kept jsonraw.Members
+	for _, member := range all {
+		if !slices.Contains(payload, member.Name) {
+			kept = append(kept, jsonraw.Member{Name: strings.Clone(member.Name), Value: slices.Clone(member.Value)})
 		}
 	}
-	return small.Bytes()
+	return kept
 }

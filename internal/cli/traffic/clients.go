@@ -71,7 +71,7 @@ func showClients(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 // clientTitle returns the name and the version of a client.
 func clientTitle(c *clients.Client) string {
 	if title := strings.TrimSpace(c.Name + " " + c.Version); title != "" {
-		return title
+		return cutValue(title)
 	}
 	return "unknown client"
 }
@@ -93,6 +93,12 @@ func shownFacts(all []*clients.Client) (shown []clients.Fact, notSeen []string) 
 	return shown, notSeen
 }
 
+// cutValue sanitizes a text of a client, and cuts it if it is very long.
+func cutValue(text string) string {
+	const maxWidth = 200
+	return term.Style{}.Cut(term.Line(text), maxWidth)
+}
+
 // valuesOf returns the values of a client's fact, each with its first exchange and the number of others.
 func valuesOf(c *clients.Client, fact clients.Fact) []string {
 	var values []string
@@ -100,7 +106,7 @@ func valuesOf(c *clients.Client, fact clients.Fact) []string {
 		if f.Name != fact.Name {
 			continue
 		}
-		text := f.Value
+		text := cutValue(f.Value)
 		if len(f.Exchanges) > 0 {
 			text += " " + f.Exchanges[0]
 		}
@@ -179,7 +185,11 @@ func writeClientsRow(b *bytes.Buffer, st term.Style, nameWidth, width int, name 
 			}
 			row = append(row, cell)
 		}
-		b.WriteString(st.Paint(sgr, term.AlignRow(row, widths, func(int) bool { return false })) + "\n")
+		line := term.AlignRow(row, widths, func(int) bool { return false })
+		if sgr != "" {
+			line = st.Paint(sgr, line)
+		}
+		b.WriteString(line + "\n")
 	}
 }
 
