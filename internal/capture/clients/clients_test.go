@@ -17,6 +17,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/rows"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -389,45 +390,117 @@ func TestPartsOfARecording(t *testing.T) {
 	}
 }
 
-// Clients without a session are known by their names only: the requests of each are one conversation until it
-// begins again.
-func TestClientsWithoutSessions(t *testing.T) {
-	stream := 0
-	exchange := func(client, method, params, result string) []wire.Frame {
-		stream++
-		frame := func(f wire.Frame) wire.Frame {
-			f.Stream = stream
-			f.Conn = stream
-			return f
-		}
-		request := fmt.Sprintf(`>"id":%d,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
-			`"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"}}}`, stream, method, params, client)
+// on returns a frame on an HTTP stream.
+func on(stream int, f wire.Frame) wire.Frame {
+	f.Stream = stream
+	return f
+}
+
+// sentHead and receivedHead return the head of an HTTP request, and of a response with a session.
+func sentHead(method string, fields ...wire.Field) wire.Frame {
+	return wire.Frame{Kind: wire.Head, HTTP: &wire.HTTPHead{Method: method, URL: "http://127.0.0.1/mcp?x=1", Fields: fields}}
+}
+
+func receivedHead() wire.Frame {
+	fields := []wire.Field{{Name: "Mcp-Session-Id", Value: "x"}}
+	return wire.Frame{Kind: wire.Head, Dir: wire.Received, HTTP: &wire.HTTPHead{Status: 200, Fields: fields}}
+}
+
+// closed returns the end of a stream by the side.
+func closed(by wire.Direction) wire.Frame {
+	return wire.Frame{Kind: wire.Closed, Dir: by, Close: &wire.CloseFacts{By: by, How: "cancelled"}}
+}
+
+// exchangeOn returns a request on an HTTP stream with its response.
+func exchangeOn(stream int, request string) []wire.Frame {
+	return []wire.Frame{
+		on(stream, sentHead("POST")), on(stream, body(fmt.Sprintf(`>"id":%d,%s`, stream, request))),
+		on(stream, receivedHead()), on(stream, body(fmt.Sprintf(`<"id":%d,"result":{}`, stream))),
+	}
+}
+
+func TestFactsOverHTTP(t *testing.T) {
+	first := exchangeOn(1, `"method":"tools/list"`)
+	later := exchangeOn(9, `"method":"tools/list"`)
+	abandoned := func(method string) []wire.Frame {
 		return []wire.Frame{
-			frame(wire.Frame{Kind: wire.Head, HTTP: &wire.HTTPHead{
-				Method: "POST", URL: "http://127.0.0.1/mcp?x=1", Fields: []wire.Field{{Name: "Accept", Value: "*/*"}},
-			}}),
-			frame(body(request)),
-			frame(wire.Frame{Kind: wire.Head, Dir: wire.Received, HTTP: &wire.HTTPHead{Status: 200}}),
-			frame(body(fmt.Sprintf(`<"id":%d,"result":%s`, stream, result))),
+			on(2, sentHead("POST")), on(2, body(`>"id":2,"method":"`+method+`"`)), on(2, receivedHead()), on(2, closed(wire.Sent)),
 		}
+	}
+	get := []wire.Frame{on(3, sentHead("GET")), on(3, receivedHead()), on(3, closed(wire.Sent))}
+	id := "7"
+	broken := []wire.Frame{
+		on(2, sentHead("POST")), on(2, body(`>"id":2,"method":"tools/call"`)), on(2, receivedHead()),
+		on(2, wire.Frame{Kind: wire.Event, Dir: wire.Received, SSE: &sse.Facts{ID: &id}}), on(2, closed(wire.Received)),
+	}
+	resumption := []wire.Frame{on(4, sentHead("GET", wire.Field{Name: "Last-Event-ID", Value: id})), on(4, receivedHead())}
+	for name, c := range map[string]struct {
+		fact, want string
+		frames     [][]wire.Frame
+	}{
+		"closes a request":         {"cancels", "closes the stream 2", [][]wire.Frame{first, abandoned("tools/call"), later}},
+		"leaves during a request":  {"cancels", NotSeen, [][]wire.Frame{first, abandoned("tools/call")}},
+		"closes a subscription":    {"cancels", NotSeen, [][]wire.Frame{first, abandoned("subscriptions/listen"), later}},
+		"no fields":                {"user-agent", NotSeen, [][]wire.Frame{first}},
+		"Accept without fields":    {"accept", NotSeen, [][]wire.Frame{first}},
+		"leaves":                   {"ends-session", "no 1", [][]wire.Frame{first, get}},
+		"closes its GET":           {"ends-session", NotSeen, [][]wire.Frame{first, get, later}},
+		"deletes":                  {"ends-session", "yes 1", [][]wire.Frame{first, {on(5, sentHead("DELETE"))}, get}},
+		"a broken stream":          {"resumes", "no 2", [][]wire.Frame{first, broken, later}},
+		"a broken stream at last":  {"resumes", NotSeen, [][]wire.Frame{first, broken}},
+		"a resumed stream":         {"resumes", "yes 2", [][]wire.Frame{first, broken, resumption, later}},
+		"resumes, does not listen": {"listens", "no 1", [][]wire.Frame{first, broken, resumption, later}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := compare(t, recordingOf(t, capture.ByProxy, slices.Concat(c.frames...)...))
+			if len(got) != 1 || got[0].Transport != StreamableHTTP {
+				t.Fatalf("got %s", answers(got))
+			}
+			if got := valuesOfFact(got[0], c.fact); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Clients without a session are known by their names only: the requests of each are one conversation until it
+// begins again, with server/discover or its first id.
+func TestClientsWithoutSessions(t *testing.T) {
+	conn := 0
+	request := func(client string, id int, method, params, result string) (frames []wire.Frame) {
+		conn++
+		text := fmt.Sprintf(`>"id":%d,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"}}}`, id, method, params, client)
+		for _, f := range []wire.Frame{
+			sentHead("POST", wire.Field{Name: "Accept", Value: "*/*"}), body(text),
+			receivedHead(), body(fmt.Sprintf(`<"id":%d,"result":%s`, id, result)),
+		} {
+			f.Conn = conn
+			frames = append(frames, on(conn, f))
+		}
+		return frames
 	}
 	got := compare(t, recordingOf(t, capture.ByProxy, slices.Concat(
-		exchange("a", "tools/list", "", `{"nextCursor":"n"}`),
-		exchange("b", "tools/list", "", `{"nextCursor":"n"}`),
-		exchange("a", "tools/list", `"cursor":"n",`, `{}`),
-		exchange("b", "tools/call", `"name":"x",`, `{}`),
-		exchange("b", "server/discover", "", `{}`),
-		exchange("b", "tools/list", `"cursor":"n",`, `{}`),
+		request("a", 1, "tools/list", "", `{"nextCursor":"n"}`),
+		request("b", 1, "tools/list", "", `{"nextCursor":"n"}`),
+		request("c", 1, "tools/list", "", `{"ttlMs":60000}`),
+		request("a", 2, "tools/list", `"cursor":"n",`, `{}`),
+		request("b", 2, "tools/call", `"name":"x",`, `{}`),
+		request("c", 2, "tools/call", `"name":"x",`, `{}`),
+		request("b", 3, "server/discover", "", `{}`),
+		request("b", 4, "tools/list", `"cursor":"n",`, `{}`),
+		request("c", 1, "tools/list", "", `{"ttlMs":60000}`),
 	)...))
-	if len(got) != 2 || got[0].Conversations != 1 || got[1].Conversations != 2 {
+	if len(got) != 3 || got[0].Conversations != 1 || got[1].Conversations != 2 || got[2].Conversations != 2 {
 		t.Fatalf("got %s", answers(got))
 	}
-	for i, want := range []string{"yes 3", "no 2"} {
-		if got := valuesOfFact(got[i], "pages"); got != want {
-			t.Errorf("%d: got %q, want %q", i, got, want)
+	for i, want := range []string{"pages yes 4", "pages no 2", "respects-ttl not seen"} {
+		fact, value, _ := strings.Cut(want, " ")
+		if got := valuesOfFact(got[i], fact); got != value {
+			t.Errorf("client %d: got %s %q, want %q", i, fact, got, value)
 		}
 	}
-	if got := valuesOfFact(got[1], "version-header") + ", " + valuesOfFact(got[1], "name-header"); got != "no 2 4 5 6, no 4" {
+	if got := valuesOfFact(got[1], "version-header") + ", " + valuesOfFact(got[1], "name-header"); got != "no 2 5 7 8, no 5" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -406,7 +406,7 @@ func endsSession(c *Conversation, e *Event) (string, *Event) {
 	if e.method() == "DELETE" && e.hasSession {
 		return yes, e
 	}
-	if e == c.lastClosed && e.hasSession && c.lastHTTP < e.position {
+	if e == c.lastClosed && e.hasSession && c.lastHTTP < e.position && len(c.sent["DELETE"]) == 0 {
 		return no, e
 	}
 	return "", nil
