@@ -55,8 +55,8 @@ func answers(clients []*Client) string {
 	return b.String()
 }
 
-// The recordings are shortened ones of real clients. Each answer in the .txt files was read by hand against the
-// traffic.
+// The recordings are shortened ones of real clients. Each answer in the .txt files was read by hand
+// against the traffic.
 func TestAnswersOfRealClients(t *testing.T) {
 	samples, err := filepath.Glob(filepath.Join("testdata", "*.jsonl"))
 	if err != nil || len(samples) < 8 {
@@ -145,8 +145,8 @@ func TestPlantedFactsChangeTheirAnswersOnly(t *testing.T) {
 	}
 }
 
-// A recording of a proxy, in which several clients take turns in any order, has the same answers for each
-// client. Only the numbers of the exchanges differ.
+// A recording of a proxy, in which several clients take turns in any order, has the same answers
+// for each client. Only the numbers of the exchanges differ.
 func TestOtherClientsDoNotChangeTheAnswers(t *testing.T) {
 	var all [][]wire.Frame // of each client
 	var want []*Client
@@ -345,8 +345,8 @@ func TestManyValues(t *testing.T) {
 	}
 }
 
-// A recording that continues in another file is one: the list in the second part follows the change in the first
-// one, and the repeated opening counts once.
+// A recording that continues in another file is one: the list in the second part follows the change
+// in the first one, and the repeated opening counts once.
 func TestPartsOfARecording(t *testing.T) {
 	opening := []wire.Frame{
 		body(`>"id":1,"method":"initialize","params":{"clientInfo":{"name":"a"}}`),
@@ -463,8 +463,8 @@ func TestFactsOverHTTP(t *testing.T) {
 	}
 }
 
-// Clients without a session are known by their names only: the requests of each are one conversation until it
-// begins again, with server/discover or its first id.
+// Clients without a session are known by their names only: the requests of each are one
+// conversation until it begins again, with server/discover or its first id.
 func TestClientsWithoutSessions(t *testing.T) {
 	conn := 0
 	request := func(client string, id int, method, params, result string) (frames []wire.Frame) {

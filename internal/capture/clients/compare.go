@@ -23,8 +23,8 @@ type Finding struct {
 	Question string `json:"question"`
 	// Value is NotSeen if nothing in the traffic answers the question.
 	Value string `json:"value"`
-	// Count is how often the traffic gives this answer. Exchanges are the numbers of at most MaxProofs exchanges
-	// that do, each once.
+	// Count is how often the traffic gives this answer. Exchanges are the numbers of at most
+	// MaxProofs exchanges that do, each once.
 	Count     int      `json:"count"`
 	Exchanges []string `json:"exchanges"`
 }
@@ -101,8 +101,8 @@ func (client *Client) addAnswer(fact Fact, value, number string) {
 	}
 }
 
-// finish sorts the facts, and adds those without an answer. Of several values of a fact, yes is the first, and
-// the others are sorted by their texts.
+// finish sorts the facts, and adds those without an answer. Of several values of a fact, yes is the
+// first, and the others are sorted by their texts.
 func (client *Client) finish() {
 	var sorted []Finding
 	for _, fact := range Facts {

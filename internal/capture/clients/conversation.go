@@ -1,5 +1,6 @@
-// Package clients reports what clients do. A Reader reads the conversations of each client from recordings, and
-// Compare answers the questions of Facts, with the exchanges that prove each answer.
+// Package clients reports what clients do. A Reader reads the conversations of each client from
+// recordings, and Compare answers the questions of Facts, with the exchanges that prove each
+// answer.
 package clients
 
 import (
@@ -25,15 +26,16 @@ type Conversation struct {
 	// Events are in the order they were recorded in.
 	Events []*Event
 
-	// sent are the client's requests and notifications by their method, its GETs and DELETEs, and its requests of
-	// further pages by their pageKey, in the order of Events.
+	// sent are the client's requests and notifications by their method, its GETs and DELETEs, and
+	// its requests of further pages by their pageKey, in the order of Events.
 	sent map[string][]*Event
-	// firstRequest and firstResult are the first request of the client, and the first one with a result.
+	// firstRequest and firstResult are the first request of the client, and the first one with a
+	// result.
 	firstRequest, firstResult *Event
 	// lastClosed is the end of the last GET that the client closed, or nil.
 	lastClosed *Event
-	// lastAnswered and lastHTTP are the positions of the client's last request with a response, and of its last
-	// HTTP request; -1 without one.
+	// lastAnswered and lastHTTP are the positions of the client's last request with a response, and
+	// of its last HTTP request; -1 without one.
 	lastAnswered, lastHTTP int
 }
 
@@ -45,18 +47,19 @@ type Event struct {
 	Message *Message
 	// Request is the request that this event responds to, or nil. Response is the opposite.
 	Request, Response *Event
-	// Exchange is the number of the exchange, as mcpc show takes it. An event that belongs to no exchange has the
-	// exchange of the last initialize, or else the first one.
+	// Exchange is the number of the exchange, as mcpc show takes it. An event that belongs to no
+	// exchange has the exchange of the last initialize, or else the first one.
 	Exchange string
 
 	// content is equal for requests with the same method and params, whatever their ids.
 	content  uint64
 	position int
-	// opener is the request or GET that the event's stream responds to, or nil. hasIDs is set if the stream that
-	// this event opened has ids.
+	// opener is the request or GET that the event's stream responds to, or nil. hasIDs is set if
+	// the stream that this event opened has ids.
 	opener *Event
 	hasIDs bool
-	// revision is the revision that the request names, or else the one that was negotiated before, or "".
+	// revision is the revision that the request names, or else the one that was negotiated before,
+	// or "".
 	revision string
 	// hasSession is set after the server gave a session id.
 	hasSession bool
@@ -85,7 +88,8 @@ func (e *Event) isResult() bool { return e.isMessage(wire.Received, wire.Respons
 // isHTTP reports whether the client sent the event as an HTTP request, or in one.
 func (e *Event) isHTTP() bool { return e.Dir == wire.Sent && e.Kind != wire.Closed && e.HTTP != nil }
 
-// hasFields reports whether the event is an HTTP request of the client whose header fields were recorded.
+// hasFields reports whether the event is an HTTP request of the client whose header fields were
+// recorded.
 func (e *Event) hasFields() bool { return e.isHTTP() && len(e.HTTP.Fields) > 0 }
 
 // isClosedBy reports whether the event is the end of a stream by the client or the server.
@@ -93,7 +97,8 @@ func (e *Event) isClosedBy(side wire.Direction) bool {
 	return e.Kind == wire.Closed && e.Close != nil && e.Close.By == side
 }
 
-// method returns the method of a request or notification, or the HTTP method of a request without a message.
+// method returns the method of a request or notification, or the HTTP method of a request without a
+// message.
 func (e *Event) method() string {
 	switch {
 	case e.Message != nil:
@@ -104,8 +109,8 @@ func (e *Event) method() string {
 	return ""
 }
 
-// ownMeta returns a member of the _meta of a client's request that describes the client or the revision, or nil.
-// Only requests of revisions without a handshake have it.
+// ownMeta returns a member of the _meta of a client's request that describes the client or the
+// revision, or nil. Only requests of revisions without a handshake have it.
 func (e *Event) ownMeta(name string) []byte {
 	if !e.isRequest() {
 		return nil
@@ -209,8 +214,8 @@ func (c *Conversation) index(e *Event) {
 // pageKey returns the key in Conversation.sent of the requests of a page.
 func pageKey(method string, cursor []byte) string { return method + " " + string(cursor) }
 
-// continues reports whether the client sent a request after an event and got its response, so that it had
-// the opportunity to react to the event.
+// continues reports whether the client sent a request after an event and got its response, so that
+// it had the opportunity to react to the event.
 func (c *Conversation) continues(e *Event) bool { return c.lastAnswered > e.position }
 
 // after returns what the client sent with a method after an event.

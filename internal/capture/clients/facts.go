@@ -13,10 +13,16 @@ import (
 // A Fact is a question about what a client does.
 type Fact struct {
 	Name, Question string
-	// find returns what an event of a conversation answers, and the event that proves it. The value is "" if it
-	// answers nothing. The value no also means that the client could have done otherwise later, and did not.
-	find func(c *Conversation, e *Event) (value string, proof *Event)
+	find           finder
 }
+
+// A finder returns the value that an event of a conversation answers a question with, and the event
+// that proves it. The value is "" if the event does not answer it. It is no only if the client could
+// have done otherwise later.
+type finder func(c *Conversation, e *Event) (value string, proof *Event)
+
+// A describer returns the value for the client's result of a request.
+type describer func(result jsonraw.Members) string
 
 // The values of most facts.
 const (
@@ -102,7 +108,8 @@ func acceptedRevision(_ *Conversation, e *Event) (string, *Event) {
 	return e.Request.ownRevision(), e
 }
 
-// capabilities returns the names of the capabilities that a request declares, with their members after a point.
+// capabilities returns the names of the capabilities that a request declares, with their members
+// after a point.
 func capabilities(_ *Conversation, e *Event) (string, *Event) {
 	declared := e.ownMeta("clientCapabilities")
 	if e.isRequest() && e.method() == "initialize" {
@@ -145,7 +152,8 @@ func acceptsBoth(c *Conversation, e *Event) (string, *Event) {
 	return yesOrNo(strings.Contains(accept, "application/json") && strings.Contains(accept, "text/event-stream")), e
 }
 
-// compareField returns whether a header field of an HTTP request is there and has the value that it should have.
+// compareField returns whether a header field of an HTTP request is there and has the value that it
+// should have.
 func compareField(e *Event, name, want string) (string, *Event) {
 	got := wire.Field{Value: e.HTTP.Field(name)}.DecodedValue()
 	if got != "" && got != want {
@@ -178,7 +186,8 @@ func methodHeader(_ *Conversation, e *Event) (string, *Event) {
 	return compareField(e, "Mcp-Method", e.method())
 }
 
-// nameHeader looks at an HTTP request that names its revision and a tool, a prompt, a resource or a task.
+// nameHeader looks at an HTTP request that names its revision and a tool, a prompt, a resource or a
+// task.
 func nameHeader(_ *Conversation, e *Event) (string, *Event) {
 	member := mcp.NameMember(e.method())
 	if !e.hasFields() || e.ownRevision() == "" || member == "" {
@@ -187,8 +196,8 @@ func nameHeader(_ *Conversation, e *Event) (string, *Event) {
 	return compareField(e, "Mcp-Name", e.Message.params.Text(member))
 }
 
-// beginsWithDiscover looks at the first request of the conversation. Another request than these two is not the first
-// one: the recording began later.
+// beginsWithDiscover looks at the first request of the conversation. Another request than these two
+// is not the first one: the recording began later.
 func beginsWithDiscover(c *Conversation, e *Event) (string, *Event) {
 	if e != c.firstRequest || !mcp.IsOpening(e.method()) {
 		return "", nil
@@ -207,8 +216,8 @@ func sendsInitialized(c *Conversation, e *Event) (string, *Event) {
 	return c.noIfOver(e)
 }
 
-// listens looks for a GET over Streamable HTTP, or a subscription. Other conversations with a handshake need
-// neither.
+// listens looks for a GET over Streamable HTTP, or a subscription. Other conversations with a
+// handshake need neither.
 func listens(c *Conversation, e *Event) (string, *Event) {
 	isGET := func(e *Event) bool {
 		return e.method() == "GET" && c.Transport == StreamableHTTP && e.HTTP.Field("Last-Event-ID") == ""
@@ -264,8 +273,8 @@ func followsCursor(c *Conversation, e *Event) (string, *Event) {
 	return c.noIfOver(e)
 }
 
-// respectsTTL looks at the next equal request after a result with a time to live, unless the server said in
-// between that something changed. Revisions with a handshake have no time to live.
+// respectsTTL looks at the next equal request after a result with a time to live, unless the server
+// said in between that something changed. Revisions with a handshake have no time to live.
 func respectsTTL(c *Conversation, e *Event) (string, *Event) {
 	if !e.isResult() || e.Request.ownRevision() == "" || !mcp.IsCacheable(e.Request.method()) {
 		return "", nil
@@ -309,9 +318,9 @@ func sendsProgressToken(_ *Conversation, e *Event) (string, *Event) {
 	return yesOrNo(jsonraw.First(e.Message.params.Value("_meta"), "progressToken") != nil), e
 }
 
-// cancels looks for the ways to cancel a request. It never answers no: whether a client wanted to cancel anything
-// is unknown. It does not count a stream that the client closes as the last thing, or after the notification, and
-// no stream of a subscription, which ends in this way.
+// cancels looks for the ways to cancel a request. It never answers no: whether a client wanted to
+// cancel anything is unknown. It does not count a stream that the client closes as the last thing,
+// or after the notification, and no stream of a subscription, which ends in this way.
 func cancels(c *Conversation, e *Event) (string, *Event) {
 	if e.Dir == wire.Sent && e.method() == cancelled {
 		return "notification", e
@@ -327,7 +336,8 @@ func cancels(c *Conversation, e *Event) (string, *Event) {
 	return "closes the stream", request
 }
 
-// waitsAt reports whether a request, or a GET, has neither been responded to nor cancelled before an event.
+// waitsAt reports whether a request, or a GET, has neither been responded to nor cancelled before
+// an event.
 func (c *Conversation) waitsAt(request, e *Event) bool {
 	isCancelled := slices.ContainsFunc(c.after(request, cancelled), func(notification *Event) bool {
 		return notification.Exchange == request.Exchange && notification.position < e.position
@@ -335,8 +345,8 @@ func (c *Conversation) waitsAt(request, e *Event) bool {
 	return !isCancelled && (request.Response == nil || request.Response.position > e.position)
 }
 
-// resumes looks for a GET with Last-Event-ID, or for the end of a stream that has ids, but no response. The end of
-// a resumed stream says nothing.
+// resumes looks for a GET with Last-Event-ID, or for the end of a stream that has ids, but no
+// response. The end of a resumed stream says nothing.
 func resumes(c *Conversation, e *Event) (string, *Event) {
 	isResumption := func(get *Event) bool { return get.HTTP.Field("Last-Event-ID") != "" }
 	if e.method() == "GET" && isResumption(e) {
@@ -349,9 +359,9 @@ func resumes(c *Conversation, e *Event) (string, *Event) {
 	return c.noIfOver(e)
 }
 
-// responds returns a function that looks at a request of the server, or at a result that requires input by such
-// a request. describe returns the value for the client's result.
-func responds(method string, describe func(result jsonraw.Members) string) func(*Conversation, *Event) (string, *Event) {
+// responds returns a function that looks at a request of the server, or at a result that requires
+// input by such a request.
+func responds(method string, describe describer) finder {
 	return func(c *Conversation, e *Event) (string, *Event) {
 		if e.isMessage(wire.Received, wire.Request) && e.method() == method {
 			if e.Response == nil {
@@ -375,9 +385,9 @@ func responds(method string, describe func(result jsonraw.Members) string) func(
 	}
 }
 
-// findInput looks for the client's response to the input request called name of a result, in a later request of
-// the same exchange.
-func (c *Conversation) findInput(e *Event, name string, describe func(result jsonraw.Members) string) (string, *Event) {
+// findInput looks for the client's response to the input request called name of a result, in a
+// later request of the same exchange.
+func (c *Conversation) findInput(e *Event, name string, describe describer) (string, *Event) {
 	for _, retry := range c.after(e, e.Request.method()) {
 		response := jsonraw.First(retry.Message.params.Value("inputResponses"), name)
 		if retry.Exchange == e.Exchange && response != nil {
@@ -400,8 +410,8 @@ func elicitationAction(result jsonraw.Members) string {
 	return other
 }
 
-// endsSession looks for a DELETE after the server gave a session id. A client that closes its GET and sends
-// nothing afterwards has left without it.
+// endsSession looks for a DELETE after the server gave a session id. A client that closes its GET
+// and sends nothing afterwards has left without it.
 func endsSession(c *Conversation, e *Event) (string, *Event) {
 	if e.method() == "DELETE" && e.hasSession {
 		return yes, e

@@ -24,7 +24,8 @@ type recordingID struct {
 	started int64
 }
 
-// A recording has the events of a recording by part, in no order, and the numbers of the selected conversations.
+// A recording has the events of a recording by part, in no order, and the numbers of the selected
+// conversations.
 type recording struct {
 	parts    []*part
 	selected map[int]bool
@@ -112,8 +113,9 @@ func (r *Reader) Conversations() []*Conversation {
 	return all
 }
 
-// A groupID identifies a conversation. With a handshake it is that of the recording. Requests without one may have
-// any connection: those of a client to a server are one conversation until the client begins again.
+// A groupID identifies a conversation. With a handshake it is that of the recording. Requests
+// without one may have any connection: those of a client to a server are one conversation until the
+// client begins again.
 type groupID struct {
 	conn   int
 	url    string
@@ -127,7 +129,8 @@ type beginning struct {
 	firstID, lastID string
 }
 
-// add adds a request. A client begins again with server/discover, or with the id that it began with before.
+// add adds a request. A client begins again with server/discover, or with the id that it began with
+// before.
 func (b *beginning) add(request *Event) {
 	id := request.Message.ID
 	isAgain := id == b.firstID && id != b.lastID
@@ -148,7 +151,8 @@ type connection struct {
 	client exchange.Implementation
 }
 
-// conversations returns the selected conversations. It leaves out those without a request of the client.
+// conversations returns the selected conversations. It leaves out those without a request of the
+// client.
 func (r *recording) conversations() []*Conversation {
 	sliceutil.Sort(r.parts, func(a, b *part) int { return a.run - b.run })
 	var events []*Event
@@ -272,8 +276,8 @@ func (p *part) addFrame(f wire.Frame, owners []owner) {
 // noItem is the item of a frame that is not part of a batch.
 const noItem = -1
 
-// addEvent adds an event of a line that belongs to owners. m is its message, or nil, and item the index in a batch,
-// or noItem. It leaves out events that another part of the recording has.
+// addEvent adds an event of a line that belongs to owners. m is its message, or nil, and item the
+// index in a batch, or noItem. It leaves out events that another part of the recording has.
 func (p *part) addEvent(f wire.Frame, m *wire.Message, owners []owner, item int) {
 	e := &Event{Frame: f}
 	if m != nil {
@@ -302,8 +306,9 @@ func (e *Event) pair(row *listedRow, role wire.Role) {
 	}
 }
 
-// ownRow returns the row that a message or another frame belongs to, and its role there. It returns nil if the
-// frame belongs to no row. Of several rows, the others only refer to the frame: their roles are greater.
+// ownRow returns the row that a message or another frame belongs to, and its role there. It returns
+// nil if the frame belongs to no row. Of several rows, the others only refer to the frame: their
+// roles are greater.
 func ownRow(owners []owner, item int) (*listedRow, wire.Role) {
 	var row *listedRow
 	role := wire.RoleRelated
@@ -318,10 +323,12 @@ func ownRow(owners []owner, item int) (*listedRow, wire.Role) {
 
 // payload are the members of params and results that no fact depends on, and that may be large.
 var payload = []string{
-	"arguments", "content", "contents", "messages", "prompts", "resources", "resourceTemplates", "structuredContent", "tools",
+	"arguments", "content", "contents", "messages", "prompts", "resources", "resourceTemplates",
+	"structuredContent", "tools",
 }
 
-// setMessage sets what the event keeps of its message, so that the events of a large recording fit in memory.
+// setMessage sets what the event keeps of its message, so that the events of a large recording fit
+// in memory.
 func (e *Event) setMessage(m *wire.Message) {
 	params, _ := m.ParamMembers()
 	result, _ := m.ResultMembers()

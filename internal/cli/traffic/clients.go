@@ -99,7 +99,8 @@ func cutValue(text string) string {
 	return term.Style{}.Cut(term.Line(text), maxWidth)
 }
 
-// valuesOf returns the values of a client's fact, each with its first exchange and the number of others.
+// valuesOf returns the values of a client's fact, each with its first exchange and the number of
+// others.
 func valuesOf(c *clients.Client, fact clients.Fact) []string {
 	var values []string
 	for _, f := range c.Facts {
@@ -121,8 +122,8 @@ func valuesOf(c *clients.Client, fact clients.Fact) []string {
 // minClientColumn is the smallest width of a client's column.
 const minClientColumn = 18
 
-// clientsText returns a table with a row for each fact and a column for each client. Clients that do not fit in
-// the width follow in another table.
+// clientsText returns a table with a row for each fact and a column for each client. Clients that
+// do not fit in the width follow in another table.
 func clientsText(st term.Style, all []*clients.Client) []byte {
 	if len(all) == 0 {
 		return nil
@@ -153,7 +154,8 @@ func clientsText(st term.Style, all []*clients.Client) []byte {
 	return b.Bytes()
 }
 
-// writeClientsRow writes a name and cells of several texts, each of which begins a line. Long texts are wrapped.
+// writeClientsRow writes a name and cells of several texts, each of which begins a line. Long texts
+// are wrapped.
 func writeClientsRow(b *bytes.Buffer, st term.Style, nameWidth, width int, name string, cells [][]string, sgr string) {
 	widths := []int{nameWidth}
 	height := 1
