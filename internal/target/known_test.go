@@ -43,7 +43,7 @@ func TestVariables(t *testing.T) {
 		{s, "${A}${A}", "11"},
 		{s, "$${A}", "$1"},
 	} {
-		if got, err := c.server.expand(c.text, lookup); err != nil || got != c.want {
+		if got, err := c.server.expand(c.text, lookup, nil); err != nil || got != c.want {
 			t.Errorf("%q: got %q, %v, want %q", c.text, got, err, c.want)
 		}
 	}
@@ -52,7 +52,7 @@ func TestVariables(t *testing.T) {
 		"${command:x}": {Variable: "${command:x}"}, "${file:/etc/passwd}": {Variable: "${file:/etc/passwd}"}, "${$(touch x)}": {Variable: "${$(touch x)}"},
 	} {
 		var failed *VariableError
-		if _, err := s.expand(text, lookup); !errors.As(err, &failed) || *failed != want {
+		if _, err := s.expand(text, lookup, nil); !errors.As(err, &failed) || *failed != want {
 			t.Errorf("%q: got %v, want %v", text, err, want)
 		}
 	}
@@ -177,5 +177,30 @@ func TestKnownTargets(t *testing.T) {
 	_, _ = Parse(Input{Flag: "local", Sessions: sessions, Known: func() []string { asked = true; return nil }})
 	if asked {
 		t.Error("files are read for what has no need of them")
+	}
+}
+
+// mcp-remote and mcpc serve replace ${NAME} in their arguments by a variable that the entry sets.
+func TestResolvedKeepsVariablesOfTheEntry(t *testing.T) {
+	s := Server{
+		Command: []string{"npx", "mcp-remote", "--header", "A:${TOKEN}", "${env:TOKEN}"},
+		Env:     []Setting{{"TOKEN", "t"}},
+	}
+	env := map[string]string{}
+	lookup := Lookup{Env: func(name string) (string, bool) { value, ok := env[name]; return value, ok }}
+	if _, err := s.Resolved(lookup); err == nil || err.Error() != "the variable TOKEN is not set" {
+		t.Errorf("${env:TOKEN}, which only a client replaces: %v", err)
+	}
+	s.Command = s.Command[:4]
+	if got, err := s.Resolved(lookup); err != nil || got.Command[3] != "A:${TOKEN}" {
+		t.Errorf("got %q and %v", got.Command, err)
+	}
+	env["TOKEN"] = "mine"
+	if got, err := s.Resolved(lookup); err != nil || got.Command[3] != "A:mine" {
+		t.Errorf("got %q and %v", got.Command, err)
+	}
+	s.Env[0].Value = "${OTHER}"
+	if _, err := s.Resolved(lookup); err == nil {
+		t.Error("a variable without a value in env")
 	}
 }

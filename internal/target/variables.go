@@ -34,18 +34,20 @@ func (e *VariableError) Error() string {
 // which becomes "".
 func (s Server) Resolved(l Lookup) (Server, error) {
 	var failed error
-	resolve := func(text string) string {
-		value, err := s.expand(text, l)
+	expand := func(text string, own []string) string {
+		value, err := s.expand(text, l, own)
 		if failed == nil {
 			failed = err
 		}
 		return value
 	}
+	resolve := func(text string) string { return expand(text, nil) }
+	own := Names(s.Env)
 	s.Command = slices.Clone(s.Command)
 	s.Env = slices.Clone(s.Env)
 	s.Headers = slices.Clone(s.Headers)
 	for i := range s.Command {
-		s.Command[i] = resolve(s.Command[i])
+		s.Command[i] = expand(s.Command[i], own)
 	}
 	for _, settings := range [][]Setting{s.Env, s.Headers} {
 		for i := range settings {
@@ -89,13 +91,18 @@ type variable struct {
 	text        string
 }
 
-// expand replaces the variables in text by their values.
-func (s Server) expand(text string, l Lookup) (string, error) {
+// expand replaces the variables in text by their values. own are variables that the entry sets for its
+// command: ${NAME} of them stays if it has no other value, because programs such as mcp-remote and
+// mcpc serve replace it in their arguments.
+func (s Server) expand(text string, l Lookup, own []string) (string, error) {
 	return s.eachVariable(text, func(v variable) (string, error) {
 		if v.env != "" {
 			value, ok := l.Env(v.env)
 			if v.hasFallback && (!ok || value == "") {
 				return v.fallback, nil
+			}
+			if !ok && slices.Contains(own, v.env) && v.text == "${"+v.env+"}" {
+				return v.text, nil
 			}
 			if !ok {
 				return "", &VariableError{Variable: v.text, Env: v.env}

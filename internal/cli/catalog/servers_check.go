@@ -197,6 +197,8 @@ func stateOf(s *Surveyed) serverState {
 		command = "login -s " + id
 	case stateDown, stateProtocolError:
 		command = "check -s " + id
+	case cmdutil.Unusable:
+		command = "servers " + id
 	case stateWrongURL:
 		state.Error = wrongURLText(out.HTTP)
 		command = "servers " + id
@@ -237,6 +239,8 @@ func failedState(out wire.Outcome) string {
 		return stateNoResponse
 	case wire.BadResponse, wire.RPCFailed:
 		return stateProtocolError
+	case wire.Usage: // such as a variable of the entry without a value
+		return cmdutil.Unusable
 	default:
 		return string(out.Kind)
 	}
