@@ -176,7 +176,7 @@ func TestUsage(t *testing.T) {
 		"not a token": {"demo", "--http", "0", "--client-token-file", token}, "sent to every server": {"demo", "x=demo", "-H", "A: b"}, "takes servers as arguments": {"-s", "demo"},
 		` serve demo\n`: {"-s", "demo", "--no-prefix"},
 		"goes after --": {"node x.mjs"}, "command goes after --": {"a=python x.py"}, "serve -- COMMAND": {"-s", "node x.mjs"},
-		"is served alone": {"demo", "--", "node", "x.mjs"}, "no command after --": {"--"}, "--host h.example: a login returns to this machine only": {"http://h.example/", "--host", "h.example"},
+		"is served alone": {"demo", "--", "node", "x.mjs"}, "no command after --": {"--"}, "--watch restarts a server's command": {"demo", "--watch", "*.go"}, "--build is for a server that is restarted": {"--build", "make", "--", "x"}, "--host h.example: a login returns to this machine only": {"http://h.example/", "--host", "h.example"},
 		"the variable NO_SUCH in a header field is not set": {"demo", "-H", "A:${NO_SUCH}"}, "70000 is not a port": {"demo", "--callback-port", "70000"},
 		`serve -- COMMAND...\n`: {"./nowhere.mjs"},
 	} {

@@ -30,8 +30,12 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 	isSingle := o.isSingle(args)
 	if o.command != nil {
 		const name = "server" // in the names of the tools that mcpc offers itself
+		command, err := o.watch.TapCommand(f, o.command)
+		if err != nil {
+			return nil, err
+		}
 		return []gateway.Member{{
-			Name: name, Given: name, ID: name, Command: o.command,
+			Name: name, Given: name, ID: name, Command: command,
 			Env: func() (*host.Env, func()) { return invocation(f, o, name, "", isSingle) },
 		}}, nil
 	}
@@ -189,6 +193,14 @@ func invocation(f *cmdutil.Factory, o options, name, id string, isSingle bool) (
 	}
 	if o.debug {
 		unprompted.Verbose = 1
+	}
+	if o.watch.IsSet() { // mcpc tap --watch, and the server, report on stderr
+		showStderr := wire.Tap(func(frame wire.Frame) {
+			if frame.Kind == wire.Stderr {
+				fmt.Fprintln(f.Stderr(), f.ErrStyle.Line(string(frame.Raw)))
+			}
+		})
+		unprompted.Watch.Store(&showStderr)
 	}
 	unprompted.ErrStyle.Server = f.ErrStyle.Line(name)
 	unprompted.UI = quiet{unprompted}

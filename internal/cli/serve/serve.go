@@ -35,6 +35,7 @@ type options struct {
 	debug   bool
 	// command is the server's command after --, or nil.
 	command []string
+	watch   cmdutil.WatchOptions
 }
 
 // New returns the command `mcpc serve`.
@@ -110,6 +111,7 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 		"--http: `file` with the bearer token that clients have to send",
 	)
 	o.addFlags(flags)
+	o.watch.AddFlags(flags)
 	return cmd
 }
 
@@ -148,6 +150,12 @@ func (o *options) validate(f *cmdutil.Factory, args []string) error {
 	}
 	if o.all && len(args) > 0 {
 		return usage.New("--all cannot be combined with names of servers", "")
+	}
+	if o.watch.IsSet() && o.command == nil {
+		return usage.New("--watch restarts a server's command", wire.Run("serve --watch PATTERN -- COMMAND..."))
+	}
+	if err := o.watch.Check(); err != nil {
+		return err
 	}
 	if o.command != nil && len(o.command) == 0 {
 		return usage.New("no command after --", wire.Run("serve -- COMMAND..."))
