@@ -134,7 +134,8 @@ func (e *Event) clientName() exchange.Implementation {
 	return exchange.Implementation{Name: members.Text("name"), Version: members.Text("version")}
 }
 
-// newConversation returns the conversation of a client, and sets what its events know about each other.
+// newConversation returns the conversation of a client. It sets the fields of the events that depend
+// on other events.
 func newConversation(client exchange.Implementation, events []*Event) *Conversation {
 	c := &Conversation{
 		Client: client, Transport: transportOf(events), Events: events, sent: map[string][]*Event{},

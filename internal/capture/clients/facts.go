@@ -290,11 +290,11 @@ func respectsTTL(c *Conversation, e *Event) (string, *Event) {
 			return "", nil
 		}
 	}
-	age := later[next].Time.Sub(e.Time)
-	return yesOrNo(age >= time.Duration(milliseconds*float64(time.Millisecond))), later[next]
+	age := float64(later[next].Time.Sub(e.Time)) / float64(time.Millisecond)
+	return yesOrNo(age >= milliseconds), later[next]
 }
 
-// repeatsCalls compares all tool calls, once it gets to the last one.
+// repeatsCalls compares all tool calls if the event is the last one.
 func repeatsCalls(c *Conversation, e *Event) (string, *Event) {
 	calls := c.sent["tools/call"]
 	if len(calls) < 2 || e != calls[len(calls)-1] {

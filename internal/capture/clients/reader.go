@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
@@ -49,12 +48,11 @@ type owner struct {
 
 // Add reads a capture. It selects the conversations with a row for which selects returns true.
 func (r *Reader) Add(c *rows.Capture, selects func(*rows.Row) bool) error {
-	recordings := sliceutil.Map(c.Heads, func(capture.Head) *recording { return nil })
-	parts := sliceutil.Map(c.Heads, func(h capture.Head) *part {
-		return &part{run: h.Run, heads: map[headKey]*wire.HTTPHead{}}
-	})
-	for i := range c.Heads {
+	recordings := make([]*recording, len(c.Heads))
+	parts := make([]*part, len(c.Heads))
+	for i, h := range c.Heads {
 		recordings[i] = r.recordingOf(c, i)
+		parts[i] = &part{run: h.Run, heads: map[headKey]*wire.HTTPHead{}}
 		recordings[i].parts = append(recordings[i].parts, parts[i])
 	}
 	owners := map[int64][]owner{} // by the offset of the line
@@ -177,7 +175,7 @@ func (r *recording) conversations() []*Conversation {
 			}
 			id.begin = beginnings[id].count
 		}
-		if e.isRequest() {
+		if e.isRequest() && e.Exchange != "" {
 			groupOf[e.Exchange] = id
 		}
 		if groups[id] == nil {

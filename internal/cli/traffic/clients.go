@@ -119,8 +119,12 @@ func valuesOf(c *clients.Client, fact clients.Fact) []string {
 	return values
 }
 
-// minClientColumn is the smallest width of a client's column.
-const minClientColumn = 18
+const (
+	// minClientColumn is the smallest width of a client's column if there are several.
+	minClientColumn = 18
+	// minOnlyColumn is the smallest width of the column of a single client.
+	minOnlyColumn = 8
+)
 
 // clientsText returns a table with a row for each fact and a column for each client. Clients that
 // do not fit in the width follow in another table.
@@ -137,7 +141,7 @@ func clientsText(st term.Style, all []*clients.Client) []byte {
 	perTable := max(1, room/(minClientColumn+len(term.Gap)))
 	var b bytes.Buffer
 	for group := range slices.Chunk(all, perTable) {
-		width := max(room/len(group)-len(term.Gap), 1)
+		width := max(room/len(group)-len(term.Gap), minOnlyColumn)
 		titles := sliceutil.Map(group, func(c *clients.Client) []string { return []string{clientTitle(c), c.Transport} })
 		writeClientsRow(&b, st, nameWidth, width, "", titles, term.Bold)
 		for _, fact := range shown {
