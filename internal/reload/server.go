@@ -54,6 +54,8 @@ type Server struct {
 	ownIDs string
 	// inputEnded is closed when the client has closed its output, clientGone when it no longer reads.
 	inputEnded, clientGone chan struct{}
+	// hasReportedLoss is set once the user knows what a restart loses. reportRestart sets it.
+	hasReportedLoss bool
 
 	// mu guards the fields below, and is locked while a line is written to the client.
 	mu     sync.Mutex

@@ -141,7 +141,8 @@ func (s *Server) openSession(g *generation) error {
 		}
 		return nil
 	}
-	if s.release(g, capabilities) && g.number > 1 {
+	hasClient := session.initialize != nil || session.meta != nil
+	if s.release(g, capabilities) && g.number > 1 && hasClient {
 		s.reportRestart(g)
 	}
 	return nil
@@ -168,10 +169,11 @@ func requestWith(method string, meta json.RawMessage, cursor string) func(id jso
 	return func(id json.RawMessage) []byte { return wire.ComposeRequest(id, method, raw) }
 }
 
-// reportRestart reports that a process has replaced another one.
+// reportRestart reports that a process has replaced another one. Only one goroutine at a time calls it.
 func (s *Server) reportRestart(g *generation) {
 	text := fmt.Sprintf("the server was restarted (process %d)", g.number)
-	if g.number == 2 {
+	if !s.hasReportedLoss {
+		s.hasReportedLoss = true
 		text += "; what it keeps in memory is lost at each restart"
 	}
 	s.options.Note(text)
