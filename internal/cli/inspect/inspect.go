@@ -32,6 +32,7 @@ type options struct {
 	port   int
 	allow  []string
 	powers view.Powers // from allow
+	watch  cmdutil.WatchOptions
 }
 
 // Allowed are the values of --allow.
@@ -79,6 +80,7 @@ MCP server over stdio with read-only tools.`,
 	flags.StringSliceVar(&o.allow, "allow", nil, "actions to allow in the view, as `what`: resend, call, intercept")
 	flags.IntVar(&o.port, "port", 0, "--web: listen on this port (default: a free port)")
 	flags.BoolVar(&o.noOpen, "no-open", false, "--web: print the URL, and start no browser")
+	o.watch.AddFlags(flags)
 	_ = cmd.RegisterFlagCompletionFunc("allow", cmdutil.CompleteFixed(Allowed...))
 	return cmd
 }
@@ -139,6 +141,17 @@ func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) e
 	if f.JSON || f.Wire || f.Jq != "" || f.Output != "" {
 		return usage.New("inspect does not accept --json, --wire, --jq and -o",
 			wire.Run("log --jsonl")+" prints the exchanges")
+	}
+	if err := o.watch.Check(); err != nil {
+		return err
+	}
+	if o.watch.IsSet() && o.argv == nil {
+		return usage.New("--watch is for a server that inspect starts", wire.Run("inspect --watch 'src/**/*.ts' -- COMMAND..."))
+	}
+	var err error
+	o.argv, err = o.watch.TapCommand(f, o.argv)
+	if err != nil {
+		return err
 	}
 	return o.parseAllow()
 }
