@@ -341,7 +341,16 @@ var FlagSynonyms = []FlagSynonym{
 	{"serve", "static-oauth-client-metadata, scope", "", "`login {URL} --scope SCOPES` stores the scopes once"},
 	{
 		"serve", "resource", "",
-		"no flag is needed: the server names its resource; `login {URL} --no-resource` leaves it out",
+		"no flag is needed: the server names its resource; `login URL --no-resource` leaves it out",
+	},
+	{"serve", "disable-resource-parameter", "", "`login URL --no-resource` stores this once"},
+	{"serve", "authorize-param", "", "`login URL --authorize-param {NAME=VALUE}` stores it once"},
+	{"serve", "client-metadata-url", "", "`login URL --client-metadata-url {URL}` stores it once"},
+	{"serve", "callback-path", "", "`login URL --redirect-uri URI` stores it once"},
+	{"serve", "device-code", "", "`login URL --grant device` logs in once; the token is for all commands"},
+	{
+		"serve", "client-credentials", "",
+		"`login URL --grant client_credentials --client-id ID --client-secret-file FILE` stores the client once",
 	},
 	{"serve", "exclude, exclude-tool", "--deny", "did you mean --deny '*/{TOOL}'?"},
 	{"serve", "tools, tool, include, include-tool", "--allow", "did you mean --allow '*/{TOOL}'?"},

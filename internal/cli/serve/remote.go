@@ -39,15 +39,19 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.login.port, "callback-port", 0, "`port` of the redirect URI of logins (default: a free port)")
 	flags.StringVar(&o.login.host, "host", "", "`host` of the redirect URI of logins: localhost or 127.0.0.1")
 	flags.StringArrayVar(&o.ignored, "ignore-tool", nil, "do not serve tools whose name matches this `pattern`")
-	flags.Bool("allow-http", false, "no effect: http URLs need no flag")
-	flags.Bool("enable-proxy", false, "no effect: mcpc uses the proxy of the environment")
-	flags.Bool("silent", false, "no effect")
 	flags.BoolVar(&o.debug, "debug", false, "show each step of a login on stderr")
-	flags.String("transport", "", "no effect: mcpc finds out which `transport` the server has")
-	flags.String("auth-timeout", "", "no effect: --login-wait is the `time` of a list")
+	hidden := []string{"host", "ignore-tool", "debug"}
+	for _, name := range []string{"allow-http", "enable-proxy", "silent", "keep-alive", "ipv4", "disable-cookies"} {
+		flags.Bool(name, false, "no effect")
+		hidden = append(hidden, name)
+	}
 	for _, name := range []string{
-		"host", "ignore-tool", "allow-http", "enable-proxy", "silent", "debug", "transport", "auth-timeout",
+		"transport", "auth-timeout", "ping-interval", "headers-timeout", "body-timeout", "auth-success-url",
 	} {
+		flags.String(name, "", "no effect")
+		hidden = append(hidden, name)
+	}
+	for _, name := range hidden {
 		_ = flags.MarkHidden(name)
 	}
 }
