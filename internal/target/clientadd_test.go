@@ -1,6 +1,8 @@
 package target
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -120,6 +122,7 @@ func TestAddAndRemoveRefuseInvalidFiles(t *testing.T) {
 		{inServers, `[]`, "not an object"},
 		{inServers, `{"servers":null}`, `"servers" is not an object`},
 		{inServers, `{"servers":{"n":{"url":"http://x"}}}`, "already"},
+		{inTOML, "mcp_servers = {\n", "not TOML at line 1"},
 		{inTOML, "mcp_servers = {}\n", "cannot add"},
 		{inTOML, "[mcp_servers.n]\nurl = 'http://x'\n", "cannot add"},
 	} {
@@ -166,4 +169,39 @@ func TestReplaceWords(t *testing.T) {
 	if _, err := inServers.ReplaceWords([]byte(`{"servers":{"a":{"command":"x","args":["y"]}}}`), "a", 1, served); err == nil {
 		t.Error("an entry without further arguments was changed")
 	}
+}
+
+// Whatever the file holds, an entry is added or refused. The other servers stay, and a file that had a
+// server is restored to the byte.
+func FuzzAdd(f *testing.F) {
+	f.Add([]byte(`{"servers":{"a":{"command":"npx","args":["-y",]},}} // x`))
+	f.Add([]byte("\xEF\xBB\xBF{\"a\": [],\r\n\t\"servers\":{ /* b */\r\n\t\t\"a\":{} // c\r\n}}"))
+	f.Add([]byte("[mcp_servers.a]\ncommand = \"npx\"\nargs = [ # x\n'y' , ]\n\n# end"))
+	f.Add([]byte("mcp_servers.a.command='''\nx'''\r\n[x]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for file, c := range map[string]Client{"a.json": inServers, "a.toml": inTOML} {
+			got, err := c.Add(text, "n", served)
+			if err != nil {
+				continue
+			}
+			var before, after []string
+			doc, _ := Decode(file, text) // an empty file is not JSON
+			for _, s := range Servers(c, file, "", doc) {
+				before = append(before, s.Name+s.Fingerprint())
+			}
+			doc, err = Decode(file, got)
+			for _, s := range Servers(c, file, "", doc) {
+				if s.Name != "n" {
+					after = append(after, s.Name+s.Fingerprint())
+				}
+			}
+			back, removeErr := c.Remove(got, "n")
+			if err != nil || removeErr != nil || !slices.Equal(before, after) {
+				t.Errorf("%q became %q (%v), and back %q (%v)", text, got, err, back, removeErr)
+			}
+			if len(before) > 0 && !bytes.Equal(back, text) {
+				t.Errorf("%q became %q, and back %q", text, got, back)
+			}
+		}
+	})
 }

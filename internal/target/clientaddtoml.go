@@ -6,11 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// addToTOML appends a table with this path to the file.
+// addToTOML appends a table with this path to the file. It fails if the file cannot be parsed.
 func addToTOML(text []byte, path, argv []string) ([]byte, error) {
+	var doc map[string]any
+	if err := toml.Unmarshal(text, &doc); err != nil {
+		return nil, &EntryError{Text: tomlError(err).Error()}
+	}
 	lines := lineEnd(text)
 	names := make([]string, len(path))
 	for i, name := range path {
@@ -61,7 +66,10 @@ func removeFromTOML(text []byte, path []string) ([]byte, error) {
 	}
 	removed.to = removed.from + lengthWithoutComments(text[removed.from:removed.to])
 	before := text[:removed.from]
-	blank := []byte(lineEnd(text))
+	blank := []byte("\n")
+	if bytes.HasSuffix(before, []byte("\r\n\r\n")) {
+		blank = []byte("\r\n")
+	}
 	isEmptyLineBefore := bytes.HasSuffix(before, slices.Concat([]byte("\n"), blank))
 	if isEmptyLineBefore {
 		removed.from -= len(blank)
