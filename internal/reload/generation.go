@@ -51,14 +51,6 @@ func newGeneration(number int, p *Process) *generation {
 	}
 }
 
-// describeFailure says how the process failed, after its end.
-func (g *generation) describeFailure() string {
-	if g.refusal != nil {
-		return g.refusal.Error()
-	}
-	return "the server ended: " + g.process.Ending()
-}
-
 // wantLists lets followLists read the lists.
 func (g *generation) wantLists() {
 	select {

@@ -14,6 +14,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/mcp"
@@ -54,8 +55,8 @@ type Server struct {
 	ownIDs string
 	// inputEnded is closed when the client has closed its output, clientGone when it no longer reads.
 	inputEnded, clientGone chan struct{}
-	// hasReportedLoss is set once the user knows what a restart loses. reportRestart sets it.
-	hasReportedLoss bool
+	// hasReportedLoss is set by reportRestart once the user knows what a restart loses.
+	hasReportedLoss atomic.Bool
 
 	// mu guards the fields below, and is locked while a line is written to the client.
 	mu     sync.Mutex
@@ -134,31 +135,22 @@ func (s *Server) Run(ctx context.Context, replace <-chan struct{}) error {
 			return err
 		}
 		why := failed
-		trouble := ""
-		if err != nil {
-			trouble = "the server could not be started: " + err.Error()
-		} else {
+		if err == nil {
 			why = s.serve(ctx, g, replace)
 		}
-		switch why {
-		case finished:
+		if why == finished {
 			g.process.End()
 			return nil
-		case replaced:
+		}
+		if why == replaced {
 			s.drain(ctx, g)
-			s.detach("the server was restarted before it responded")
+			s.detach("the server was restarted before it responded", "")
 			g.process.End()
-			s.setTrouble("")
 			delay = minDelay
 			continue
-		case failed:
 		}
-		if g != nil {
-			g.process.End()
-			trouble = g.describeFailure()
-		}
-		s.detach(trouble)
-		s.setTrouble(trouble)
+		trouble := endFailed(g, err)
+		s.detach(trouble, trouble)
 		if pause.IsOver(s.inputEnded) {
 			return nil
 		}
@@ -166,16 +158,29 @@ func (s *Server) Run(ctx context.Context, replace <-chan struct{}) error {
 			delay = minDelay
 		}
 		s.options.Note(fmt.Sprintf("%s; it is started again in %s or after a change", trouble, delay))
-		if s.waitToRestart(ctx, delay, replace) {
-			delay = minDelay
-		} else {
-			delay = min(2*delay, maxDelay)
-		}
+		isReplaced := s.waitToRestart(ctx, delay, replace)
 		if pause.IsOver(s.inputEnded) {
 			return nil
 		}
+		delay = min(2*delay, maxDelay)
+		if isReplaced {
+			delay = minDelay
+		}
 	}
 	return nil
+}
+
+// endFailed ends a process that has failed, and says how. If the process could not be started, err is the
+// reason, and g is nil.
+func endFailed(g *generation, err error) string {
+	if err != nil {
+		return "the server could not be started: " + err.Error()
+	}
+	g.process.End()
+	if g.refusal != nil {
+		return g.refusal.Error()
+	}
+	return "the server ended: " + g.process.Ending()
 }
 
 // waitToRestart waits for the delay, or until ctx is done or the client closes its output. It returns
@@ -259,13 +264,6 @@ func (s *Server) drain(ctx context.Context, g *generation) {
 	}
 }
 
-// setTrouble notes why no process is ready.
-func (s *Server) setTrouble(trouble string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.trouble = trouble
-}
-
 // checkDrained closes drained if no request is open. The caller locks mu.
 func (s *Server) checkDrained() {
 	if s.drained == nil {
@@ -280,8 +278,9 @@ func (s *Server) checkDrained() {
 
 // detach disconnects the current process from the client: its open requests are answered with an
 // error, except requests that open the conversation, which are sent again to the next process, and
-// subscriptions. The process's own requests to the client are cancelled.
-func (s *Server) detach(why string) {
+// subscriptions. The process's own requests to the client are cancelled. trouble says why no process is
+// ready until the next one is, or is "".
+func (s *Server) detach(why, trouble string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase == ready || s.phase == refusing {
@@ -290,6 +289,7 @@ func (s *Server) detach(why string) {
 	s.phase = starting
 	s.current = nil
 	s.drained = nil
+	s.trouble = trouble
 	var subscriptions, openings []*clientMessage
 	for _, c := range s.open {
 		if c.isSubscription() {

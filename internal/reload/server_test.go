@@ -273,7 +273,7 @@ func (p *fakeProcess) answer(m *wire.Message) string {
 		result = fmt.Sprintf(`{"tools":[{"name":%q}]%s}`, p.tools[cursor], next)
 	case "prompts/list":
 		result = `{"prompts":[]}`
-	case "logging/setLevel", "resources/subscribe":
+	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "ping":
 		result = `{}`
 	default:
 		return ""
@@ -334,10 +334,13 @@ func TestRestartRepeatsTheSession(t *testing.T) {
 	h, p := openLegacy(t, nil)
 	level := `{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"info"}}`
 	subscribe := `{"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":"x:1"}}`
-	h.send(level, subscribe)
-	p.expect(level)
-	p.expect(subscribe)
-	h.expect(`{"jsonrpc":"2.0","id":2,"result":{}}`, `{"jsonrpc":"2.0","id":3,"result":{}}`)
+	other := `{"jsonrpc":"2.0","id":4,"method":"resources/subscribe","params":{"uri":"x:2"}}`
+	unsubscribe := `{"jsonrpc":"2.0","id":5,"method":"resources/unsubscribe","params":{"uri":"x:2"}}`
+	for _, line := range []string{level, subscribe, other, unsubscribe} {
+		h.send(line)
+		p.expect(line)
+		h.expect(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, wire.ParseMessage([]byte(line)).ID))
+	}
 	next := h.restart().allow("a")
 	<-p.ended
 	next.expect(repeated(initialize))
@@ -509,6 +512,22 @@ func TestOtherRevisionIsRefused(t *testing.T) {
 	next.expect(repeated(initialize))
 	next.expect(initialized)
 	next.expect(call)
+}
+
+func TestOtherRevisionIsRefusedWithoutHandshake(t *testing.T) {
+	h := newHarness(t, nil)
+	p := h.next()
+	p.revision = "2026-07-28"
+	p.allow("a")
+	ping := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{` + modernMeta + `}}`
+	h.send(ping)
+	h.expect(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	next := h.restart()
+	next.revision = "2099-01-01"
+	next.allow("a")
+	h.expectNote("no longer speaks the client's revision 2026-07-28")
+	h.send(ping)
+	h.expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"the restarted server no longer speaks the client's revision 2026-07-28"}}`)
 }
 
 func TestProcessThatEndsIsStartedAgain(t *testing.T) {

@@ -112,8 +112,8 @@ func (s *Server) openSession(g *generation) error {
 	s.mu.Lock()
 	session := s.session
 	s.mu.Unlock()
-	revision := session.revision
 	var capabilities json.RawMessage
+	isSame := true // the process has the client's revision
 	if session.initialize != nil {
 		m := s.ask(context.Background(), g, methodInitialize, repeat(session.initialize))
 		if m == nil {
@@ -122,19 +122,17 @@ func (s *Server) openSession(g *generation) error {
 		if m.Error != nil {
 			return fmt.Errorf("the restarted server refused the handshake: %s", m.Error.Message)
 		}
-		revision = text(jsonraw.First(m.Result, "protocolVersion"))
+		isSame = text(jsonraw.First(m.Result, "protocolVersion")) == session.revision
 		capabilities = jsonraw.OrEmpty(jsonraw.First(m.Result, "capabilities"))
 	} else if session.meta != nil {
 		m := s.ask(context.Background(), g, methodDiscover, requestWith(methodDiscover, session.meta, ""))
 		if m == nil {
 			return nil
 		}
+		isSame = session.revision == "" || supports(m, session.revision)
 		capabilities = jsonraw.First(m.Result, "capabilities")
-		if !supports(m, revision) {
-			revision = "another one"
-		}
 	}
-	if revision != session.revision {
+	if !isSame {
 		why := "the restarted server no longer speaks the client's revision " + session.revision
 		if s.refuse(g, why) {
 			s.options.Note(why + ": requests are refused until it does; reconnect the client to use the server as it is")
@@ -152,11 +150,11 @@ func (s *Server) openSession(g *generation) error {
 // nothing about revisions.
 func supports(m *wire.Message, revision string) bool {
 	if m.Error != nil {
-		return m.Error.Code != codeUnsupportedVersion || revision == ""
+		return m.Error.Code != codeUnsupportedVersion
 	}
 	members, _ := m.ResultMembers()
 	versions := members.Words("supportedVersions")
-	return revision == "" || len(versions) == 0 || versions[revision]
+	return len(versions) == 0 || versions[revision]
 }
 
 // requestWith returns a function that composes a request with a _meta, unless it is nil, and a cursor,
@@ -169,11 +167,10 @@ func requestWith(method string, meta json.RawMessage, cursor string) func(id jso
 	return func(id json.RawMessage) []byte { return wire.ComposeRequest(id, method, raw) }
 }
 
-// reportRestart reports that a process has replaced another one. Only one goroutine at a time calls it.
+// reportRestart reports that a process has replaced another one, and the first time what that means.
 func (s *Server) reportRestart(g *generation) {
 	text := fmt.Sprintf("the server was restarted (process %d)", g.number)
-	if !s.hasReportedLoss {
-		s.hasReportedLoss = true
+	if !s.hasReportedLoss.Swap(true) {
 		text += "; what it keeps in memory is lost at each restart"
 	}
 	s.options.Note(text)

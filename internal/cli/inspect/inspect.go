@@ -146,7 +146,8 @@ func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) e
 		return err
 	}
 	if o.watch.IsSet() && o.argv == nil {
-		return usage.New("--watch is for a server that inspect starts", wire.Run("inspect --watch 'src/**/*.ts' -- COMMAND..."))
+		return usage.New("--watch is for a server that inspect starts",
+			wire.Run("inspect --watch 'src/**/*.ts' -- COMMAND..."))
 	}
 	var err error
 	o.argv, err = o.watch.TapCommand(f, o.argv)
