@@ -429,6 +429,9 @@ func TestRequestsOfTheProcess(t *testing.T) {
 	next.expect(initialized)
 	next.send(ask) // with the same id
 	id := string(wire.ParseMessage([]byte(receive(t, h.output, "request"))).ID)
+	if !strings.HasPrefix(id, `"mcpc-`) {
+		t.Errorf("the id %s was used before", id)
+	}
 	h.send(answer("0"), answer(id)) // the first one is too late
 	next.expect(answer("0"))
 	next.send(ask)
