@@ -288,3 +288,9 @@ func notResent(o wire.Outcome, resumed bool) wire.Outcome {
 	}
 	return o
 }
+
+// IsSessionLost reports whether the server rejected a request because it no longer knows the session,
+// and the request was not sent again in the new session. The server did not execute it.
+func IsSessionLost(o wire.Outcome) bool {
+	return o.Kind == wire.Transport && o.Reached == wire.Answered && o.Retryable
+}

@@ -259,9 +259,9 @@ func (g *Gateway) connectFor(
 	return leased, conn, free, out
 }
 
-// run sends the call to the server and returns its outcome. It sends the call again after a login, if the
-// server requires one, and with the header fields of the tool's present definition, if the server
-// rejects the header fields: the server did not execute it.
+// run sends the call to the server and returns its outcome. It sends the call again if the server has
+// rejected it without executing it: after a login, if the server requires one, and with the tool's
+// present definition, if the server rejects the header fields or has lost the session.
 func (c *call) run(
 	ctx context.Context, conn *connect.Conn, m *wire.Message, params, schema json.RawMessage,
 ) wire.Outcome {
@@ -270,9 +270,11 @@ func (c *call) run(
 	if c.link.logInAgain(ctx, out) {
 		out = conn.Do(withCall(ctx, c), c.serverCall(conn, m, params, schema))
 	}
-	if client.IsHeaderMismatch(out) {
-		fresh := c.link.freshSchema(ctx, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))
-		out = conn.Do(withCall(ctx, c), c.serverCall(conn, m, params, fresh))
+	if m.Method == "tools/call" && (client.IsHeaderMismatch(out) || client.IsSessionLost(out)) {
+		fresh := c.link.freshTool(ctx, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))
+		if fresh != nil && fresh.refused == "" {
+			out = conn.Do(withCall(ctx, c), c.serverCall(conn, m, params, fresh.schema))
+		}
 	}
 	return out
 }

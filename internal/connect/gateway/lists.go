@@ -392,15 +392,12 @@ func (p *peer) findTool(ctx context.Context, clientName string) (server *link, t
 	return server, t, failedServer
 }
 
-// freshSchema lists the tools again, and returns the inputSchema of a tool, or nil.
-func (l *link) freshSchema(ctx context.Context, clientName string) json.RawMessage {
+// freshTool lists the tools again, and returns a tool, or nil.
+func (l *link) freshTool(ctx context.Context, clientName string) *tool {
 	l.listEntries(ctx, connect.ToolKind)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t := l.listed.tools[clientName]; t != nil {
-		return t.schema
-	}
-	return nil
+	return l.listed.tools[clientName]
 }
 
 // lastFailure returns why the server did not answer.
