@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A restarted server knows no session of before, and has no stream that would show it. The call that
+// A restarted server does not know the session, and has no stream that would show it. The call that
 // it rejects is sent again in a new session.
 func TestCallAfterTheServerLostTheSession(t *testing.T) {
 	t.Parallel()
