@@ -25,6 +25,7 @@ func changingActions() []action {
 		{"edit", []string{"e"}, "edit a held message and release it", (*model).editHeld},
 		{"drop", []string{"d"}, "drop the held message that is selected", (*model).dropHeld},
 		{"reveal", []string{"v"}, "show a held message with its secrets", (*model).reveal},
+		{"fault", []string{"b"}, "set a fault for the next such request", (*model).faultMenu},
 		{"resend", []string{"r"}, "send the request again", (*model).resend},
 		{"edit-resend", []string{"E"}, "edit the request and send it", (*model).editResend},
 		{"try", []string{"t"}, "call a tool by a form", (*model).tryTool},

@@ -77,6 +77,11 @@ func (a *actor) Reveal(context.Context, string) (string, error) {
 	return `{"method":"tools/call","token":"s3cret"}`, nil
 }
 
+func (a *actor) SetFault(_ context.Context, f view.Fault) (string, error) {
+	a.note("fault", f.Kind, f.Method, f.Name, f.Target, f.Key)
+	return "the next " + f.Name + " fails", nil
+}
+
 func (a *actor) Resend(_ context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
 	if a.confirm != "" && !confirmed {
 		return view.Sent{Confirm: a.confirm}, nil

@@ -122,6 +122,29 @@ func TestHeldMessageKeysNeedSelection(t *testing.T) {
 	})
 }
 
+// A fault is for the next request like the selected exchange, or for a call of the selected tool.
+func TestSetFault(t *testing.T) {
+	a := newActor()
+	play(t, 120, 40, nil, a, func(p *player) {
+		p.keys("g", "j", "j", "b")
+		p.shows("fault for the next tools/call search_issues", "respond with HTTP 503", "cut the response after 20 bytes")
+		p.keys("5")
+		p.shows("the next search_issues fails")
+		p.did(a, "fault 503 tools/call search_issues github 42.3")
+		p.keys("b", "o")
+		p.did(a, "fault 503 tools/call search_issues github 42.3\nfault  tools/call search_issues github 42.3")
+	})
+	a = newActor()
+	play(t, 120, 40, nil, a, func(p *player) {
+		p.keys("4", "b")
+		p.shows("fault for the next tools/call ")
+		p.keys("w")
+		if got := a.done(); !strings.HasPrefix(got, "fault wrong tools/call ") {
+			t.Errorf("a fault for a tool: %q", got)
+		}
+	})
+}
+
 // The screen is drawn while the message is read.
 func TestRevealChangesThePageInTheDrawingLoop(t *testing.T) {
 	for _, isClosed := range []bool{false, true} {

@@ -53,6 +53,55 @@ func (m *model) intercept() tea.Cmd {
 	)
 }
 
+// faultMenu lets the user choose a fault for the next request like the target exchange, or like a call
+// of the selected tool.
+func (m *model) faultMenu() tea.Cmd {
+	if !m.act.powers.Intercept {
+		return m.showMissingPower("intercept")
+	}
+	key, row := m.target()
+	fault := view.Fault{Key: key}
+	if row != nil {
+		fault.Method = row.Method
+		fault.Name = row.Name
+		fault.Target = row.Target
+	}
+	if it := m.list().selected(); it != nil && row == nil {
+		if tool, isTool := it.doc.(*view.Tool); isTool {
+			fault.Method = "tools/call"
+			fault.Name = tool.Name
+			fault.Target = tool.Target
+		}
+	}
+	if fault.Method == "" {
+		return m.showNoTarget()
+	}
+	dialog := &menu{title: "fault for the next " + strings.TrimSpace(fault.Method+" "+fault.Name)}
+	for _, kind := range view.FaultKinds() {
+		fault.Kind = kind.Kind
+		chosen := fault
+		dialog.choices = append(dialog.choices, newChoice(kind.Letter, kind.Name, "", func(m *model) tea.Cmd {
+			return m.setFault(chosen)
+		}))
+	}
+	m.dialog = dialog
+	return nil
+}
+
+// setFault sets a fault outside of the drawing loop, and shows what was done.
+func (m *model) setFault(fault view.Fault) tea.Cmd {
+	actor := m.opt.Actor
+	return m.loader.runAction(func(ctx context.Context) change {
+		done, err := actor.SetFault(ctx, fault)
+		return func(m *model) tea.Cmd {
+			if err != nil {
+				return m.showError(err)
+			}
+			return m.showMessage(done)
+		}
+	})
+}
+
 // showMissingPower says which power the view lacks.
 func (m *model) showMissingPower(power string) tea.Cmd {
 	return m.showMessage("not allowed here: start the view with --allow=" + power)

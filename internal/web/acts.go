@@ -31,6 +31,7 @@ type actionInput struct {
 	view.Answer
 	view.Call
 	view.Export
+	Fault   view.Fault      `json:"fault"`
 	ID      string          `json:"id"`
 	Text    string          `json:"text"`
 	On      bool            `json:"on"`
@@ -80,6 +81,13 @@ var acts = sync.OnceValue(func() map[string]act {
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				message, err := a.Reveal(ctx, p.ID)
 				return textResult{message}, err
+			},
+		},
+		"fault": {
+			intercept, "intercept", local,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				done, err := a.SetFault(ctx, p.Fault)
+				return textResult{done}, err
 			},
 		},
 		"resend": {

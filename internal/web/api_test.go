@@ -88,6 +88,12 @@ func TestActionsNeedTheirPermission(t *testing.T) {
 		{"answer", `{"id":"q","action":"accept","content":{"a":1}}`, view.Powers{Call: true}, `["answer","q",{"action":"accept","content":{"a":1}}]`, `{"ok":true}`},
 		{"answer", `{"id":"q","action":"cancel"}`, view.Powers{Intercept: true}, `["answer","q",{"action":"cancel"}]`, `{"ok":true}`},
 		{"intercept", `{"on":true,"filter":"echo"}`, view.Powers{Intercept: true}, `["intercept",true,"echo"]`, `{"ok":true}`},
+		{
+			"fault", `{"fault":{"kind":"cut","method":"tools/call","name":"x","target":"t","key":"1.2"}}`,
+			view.Powers{Intercept: true},
+			`["fault",{"kind":"cut","method":"tools/call","name":"x","target":"t","key":"1.2"}]`,
+			`{"text":"the next call fails"}`,
+		},
 		{"intercept", `{"on":true,"filter":"dur:>"}`, view.Powers{Intercept: true}, `["intercept",true,"dur:\u003e"]`, `400 column`},
 		{"release", `{"id":"h","text":"{}"}`, view.Powers{Intercept: true}, `["release","h","{}"]`, `{"ok":true}`},
 		{"drop", `{"id":"h"}`, view.Powers{Intercept: true}, `["drop","h"]`, `422 {"error":"it went already"}`},

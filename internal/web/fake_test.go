@@ -163,6 +163,11 @@ func (f *fakeActor) Reveal(_ context.Context, id string) (string, error) {
 	return "hunter2", nil
 }
 
+func (f *fakeActor) SetFault(_ context.Context, fault view.Fault) (string, error) {
+	f.note("fault", fault)
+	return "the next call fails", nil
+}
+
 func (f *fakeActor) Resend(_ context.Context, key string, m json.RawMessage, confirmed bool) (view.Sent, error) {
 	f.note("resend", key, m, confirmed)
 	return view.Sent{Key: "1.2"}, nil

@@ -188,7 +188,9 @@ func (s *Server) serveEnter(w http.ResponseWriter, r *http.Request) error {
 		Title  string      `json:"title"`
 		// MaxHold is in seconds.
 		MaxHold float64 `json:"maxHold"`
-	}{key, s.powers(), s.Reader.Status().Title, s.MaxHold.Seconds()})
+		// Faults are the entries of the menu of faults.
+		Faults []view.FaultKind `json:"faults"`
+	}{key, s.powers(), s.Reader.Status().Title, s.MaxHold.Seconds(), view.FaultKinds()})
 }
 
 // readJSON decodes the JSON body of a request. It returns a refusal if the body is too large or not

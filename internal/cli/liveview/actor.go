@@ -64,7 +64,7 @@ type Actor struct {
 	questions []*pendingQuestion
 	// questionCount counts the questions so far.
 	questionCount int
-	// peers are the running taps and proxies; nil before the first Intercept.
+	// peers are the running taps and proxies; nil before the first Intercept or fault.
 	peers *control.Group
 	// toConfirm has the consents requested last, and consented the consents given, by server or request.
 	toConfirm, consented map[string]consents
@@ -99,11 +99,12 @@ func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 	return wire.Outcome{} // a server without tools can be inspected too
 }
 
-// Close cancels questions and running requests, releases held messages, and ends the view's own
-// server.
+// Close cancels questions and running requests, removes the view's faults, releases held messages, and
+// ends the view's own server.
 func (a *Actor) Close(ctx context.Context) wire.Outcome {
 	a.stop()
 	if g := a.group(); g != nil {
+		a.removeFaults(ctx, g)
 		g.Close()
 	}
 	if own := a.ownServer.Load(); own != nil {

@@ -17,8 +17,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// group returns the connections to the running taps and proxies, or nil before the first Intercept:
-// views that hold no messages need no connections.
+// group returns the connections to the running taps and proxies, or nil before the first Intercept
+// or fault: other views need no connections.
 func (a *Actor) group() *control.Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -152,25 +152,37 @@ func (a *Actor) Intercepting() (bool, string) {
 	return false, ""
 }
 
-// Intercept starts or stops holding messages that match a filter. The first start connects to the
-// running taps and proxies.
+// Intercept starts or stops holding messages that match a filter.
 func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
 	if !a.ActorOptions.Powers.Intercept {
 		return notAllowed("intercept")
 	}
 	g := a.group()
-	if g == nil && on {
-		store, err := state.Open(a.Factory.State)
+	if on {
+		var err error
+		g, err = a.openGroup()
 		if err != nil {
-			return userError(a.Factory, connect.StateFailed(err))
+			return err
 		}
-		g = a.setGroup(control.Dial(control.Options{Dirs: store.SocketDirs(state.LiveSockets), Now: a.Factory.Now}))
 	}
 	if g == nil { // nothing to stop, or the view has ended
 		return nil
 	}
 	defer a.Changed()
 	return g.Intercept(ctx, on, filter)
+}
+
+// openGroup returns the connections to the running taps and proxies. The first call connects to them. It
+// returns nil if the view has ended.
+func (a *Actor) openGroup() (*control.Group, error) {
+	if g := a.group(); g != nil {
+		return g, nil
+	}
+	store, err := state.Open(a.Factory.State)
+	if err != nil {
+		return nil, userError(a.Factory, connect.StateFailed(err))
+	}
+	return a.setGroup(control.Dial(control.Options{Dirs: store.SocketDirs(state.LiveSockets), Now: a.Factory.Now})), nil
 }
 
 // setGroup stores g and returns it. If another call stored a group first, or the view has ended, it

@@ -30,8 +30,8 @@ func holding(t *testing.T) (*proxy.Desk, *control.Group) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	desk := &proxy.Desk{Now: time.Now}
-	s := &control.Server{Desk: desk, Live: true, Now: time.Now, Hello: func() control.Hello { return control.Hello{Pid: 11, By: "tap", Target: "demo"} }}
+	desk := &proxy.Desk{Now: time.Now, Link: proxy.LinkStdio}
+	s := &control.Server{Desk: desk, Live: true, Now: time.Now, HideSecrets: func(text string) string { return text }, Hello: func() control.Hello { return control.Hello{Pid: 11, By: "tap", Target: "demo"} }}
 	done, err := s.Listen(filepath.Join(dir, "11.sock"))
 	if err != nil {
 		t.Fatal(err)

@@ -182,6 +182,44 @@ func (g *Group) Intercept(ctx context.Context, on bool, text string) error {
 	return nil
 }
 
+// AddRules adds fault rules to the command with a process id. It returns ErrGone if the command has
+// ended. source names the origin of the rules.
+func (g *Group) AddRules(ctx context.Context, pid int, source, rules string) error {
+	for _, p := range g.living() {
+		if p.hello.Pid == pid {
+			_, err := p.send(ctx, Order{Do: "add", Source: source, Rules: rules})
+			return err
+		}
+	}
+	return ErrGone
+}
+
+// RemoveRules removes the fault rules that have the source from all commands, and returns how many of
+// them had not fired. It ignores errors: a command that has ended has no rules.
+func (g *Group) RemoveRules(ctx context.Context, source string) int {
+	removed := 0
+	for _, p := range g.living() {
+		listed, _ := p.send(ctx, Order{Do: "list"})
+		for _, r := range listed.Rules {
+			if r.Source != source {
+				continue
+			}
+			reply, _ := p.send(ctx, Order{Do: "remove", Number: r.Number})
+			if r.Fired == 0 {
+				removed += reply.Removed
+			}
+		}
+	}
+	return removed
+}
+
+// living returns the connected peers.
+func (g *Group) living() []*peer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.livingLocked()
+}
+
 // livingLocked returns the connected peers. The caller holds g.mu.
 func (g *Group) livingLocked() []*peer {
 	var living []*peer
@@ -200,13 +238,11 @@ func (g *Group) livingLocked() []*peer {
 func (g *Group) Decide(ctx context.Context, id string, order Order) error {
 	pid, number, _ := strings.Cut(id, ":")
 	var target *peer
-	g.mu.Lock()
-	for _, p := range g.livingLocked() {
+	for _, p := range g.living() {
 		if strconv.Itoa(p.hello.Pid) == pid {
 			target = p
 		}
 	}
-	g.mu.Unlock()
 	var err error
 	order.Number, err = strconv.Atoi(number)
 	if err != nil || target == nil {

@@ -80,6 +80,47 @@ type Sent struct {
 	Confirm string `json:"confirm,omitempty"`
 }
 
+// A FaultKind is a fault that a view can set for the next request like an exchange. HTTP and Stdio are
+// the actions of the fault rule; "" means that the transport has no such fault. The empty kind removes
+// the faults of the view.
+type FaultKind struct {
+	// Letter is the key in the menu.
+	Letter string `json:"key"`
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	HTTP   string `json:"-"`
+	Stdio  string `json:"-"`
+}
+
+// FaultKinds returns the entries of the menu of faults, in order.
+func FaultKinds() []FaultKind {
+	const (
+		delay     = "delay 5s"
+		drop      = "drop request"
+		rpcError  = `rpc -32603 "fault of mcpc inspect"`
+		noMembers = "replace .result {}"
+	)
+	return []FaultKind{
+		{"d", "delay", "delay the response by 5 s", delay, delay},
+		{"r", "drop", "drop the request, so that no response comes", drop, drop},
+		{"5", "503", "respond with HTTP 503", "status 503 retry-after 1", ""},
+		{"c", "cut", "cut the response after 20 bytes", "cut after 20 bytes", "truncate 20"},
+		{"e", "error", "respond with a JSON-RPC error", rpcError, rpcError},
+		{"w", "wrong", "replace the result by {}", noMembers, noMembers},
+		{"o", "", "remove the faults that this view has set", "", ""},
+	}
+}
+
+// A Fault is a fault for the next request with a method and a name. Key is the key of an exchange of
+// the running command that gets the fault; Target finds the command if that exchange's command has ended.
+type Fault struct {
+	Kind   string `json:"kind"`
+	Method string `json:"method"`
+	Name   string `json:"name"`
+	Target string `json:"target"`
+	Key    string `json:"key"`
+}
+
 // An Export selects what to write. Form is "bundle", "har", "markdown", "jsonl", "saved" or "html".
 type Export struct {
 	Query
@@ -114,6 +155,9 @@ type Actor interface {
 	Drop(ctx context.Context, id string) error
 	// Reveal returns a held message with its secrets.
 	Reveal(ctx context.Context, id string) (string, error)
+	// SetFault sets a fault, or removes the faults of the view if its kind is empty. It returns what it
+	// did, as a text for the user.
+	SetFault(ctx context.Context, f Fault) (string, error)
 	// Resend sends a recorded request again. A non-nil message replaces the recorded one.
 	Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (Sent, error)
 	Call(ctx context.Context, c Call) (Sent, error)

@@ -1,6 +1,6 @@
 // What can be done: actions with their keys, buttons and dialogs, questions and held messages.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, showToast, openDialog, closeDialog, shownQuery as shown, showError, formatTime, formatSeconds, countNoun, quoteValue, tryParseJSON, safeURL, views } from './lib.js';
+import { html, S, set, showToast, openDialog, closeDialog, shownQuery as shown, showError, formatTime, formatSeconds, countNoun, quoteValue, tryParseJSON, safeURL, views, requestTitle } from './lib.js';
 import { Dialog, Form, Tree, Link, Markdown, nav, onDialogOpened, defaultValues, copyText, rowTone } from './ui.js';
 import { useDocs, moveTab } from './views.js';
 
@@ -34,6 +34,10 @@ const hasRow = () => !!S.row;
 const hasAny = list => () => S[list].length > 0;
 const powerReason = name => () => S.powers[name] ? '' : data.inline ? 'a bundle is read only' : ['mark', 'export'].includes(name) ? 'not possible here' : `start with --allow=${name}`;
 
+// selectedTool returns the selected tool of the Tools view, if any, and callOf a row for a call of a tool.
+const selectedTool = () => S.view === 'tools' && nav.item;
+const callOf = t => ({ method: 'tools/call', name: t.name, target: t.target, key: t.lastRow || '' });
+
 // The actions: key, name, the function run, when (true if it has something to act on), need (why it is not allowed, or
 // ''), and bar (true for a button in the detail).
 const actions = [
@@ -55,7 +59,8 @@ const actions = [
   { key: 'y', name: 'Copy…', when: hasRow, run: () => withRow(r => openMenu('copy', r)), bar: true },
   { key: 'r', name: 'Send again', when: hasRow, need: powerReason('resend'), run: () => send('resend', { key: S.row }), bar: true },
   { key: 'E', name: 'Edit and send again…', when: hasRow, need: powerReason('resend'), run: () => openDialog('edit', { key: S.row }), bar: true },
-  { key: 't', name: 'Try a tool…', need: powerReason('call'), run: () => S.view === 'tools' && nav.item ? tryTool(nav.item) : withRow(r => tryTool(null, r)) },
+  { key: 'b', name: 'Set a fault…', when: () => hasRow() || selectedTool(), need: powerReason('intercept'), run: () => selectedTool() ? openMenu('fault', callOf(selectedTool())) : withRow(r => openMenu('fault', r)), bar: true },
+  { key: 't', name: 'Try a tool…', need: powerReason('call'), run: () => selectedTool() ? tryTool(nav.item) : withRow(r => tryTool(null, r)) },
   { key: 'm', name: 'Mark', when: hasRow, need: powerReason('mark'), run: () => withRow(r => setMark(r, !r.mark, r.note || '')), bar: true },
   { key: 'n', name: 'Note…', when: hasRow, need: powerReason('mark'), run: () => withRow(row => openDialog('note', { row })), bar: true },
   { key: 'a', name: 'Answer the server', when: hasAny('questions'), run: () => focusWhenDrawn('questions') },
@@ -188,6 +193,7 @@ export const openMenu = (menu, r) => openDialog('menu', { menu, row: r });
 function menuChoices(menu, r) {
   if (menu === 'copy') return [['m', 'as mcpc command', 'mcpc'], ['c', 'as curl', 'curl'], ['d', 'as Markdown', 'markdown'], ['j', 'as JSON', 'json'], ['r', 'the request', 'request'], ['k', 'the number', '']].map(([key, name, form]) => ({
     key, name, run: () => { closeDialog(); if (form && data.inline) showError(new Error('A bundle has no copies: mcpc export makes them.')); else form ? post('copy', { key: r.key, form }).then(t => copyText(t.text), showError) : copyText(r.key); } }));
+  if (menu === 'fault') return data.faults.map(({ key, kind, name }) => ({ key, name, run: () => { closeDialog(); post('fault', { fault: { kind, method: r.method, name: r.name, target: r.target, key: r.key } }).then(t => showToast(t.text), showError); } }));
   const words = [r.name && 'name:' + quoteValue(r.name), r.method && 'method:' + quoteValue(r.method), 'channel:' + quoteValue(r.channel), r.failed && 'is:error', r.server && 'server:' + quoteValue(r.server), r.client && 'client:' + quoteValue(r.client), r.http && 'http:' + r.http, r.seconds > 0.01 && 'dur:>' + Math.round(r.seconds * 1000) + 'ms', 'dir:' + r.dir].filter(Boolean);
   return words.map((w, i) => ({ key: String(i + 1), name: (menu === 'not' ? '-' : '') + w, code: true, run: () => addToFilter((menu === 'not' ? '-' : '') + w) }))
     .concat(menu === 'filter' ? words.slice(0, 2).map((w, i) => ({ key: 'ab'[i], name: '-' + w, code: true, run: () => addToFilter('-' + w) })) : []);
@@ -195,7 +201,7 @@ function menuChoices(menu, r) {
 
 function Menu({ menu, row: r }) {
   const list = menuChoices(menu, r);
-  return html`<${Dialog} title=${{ copy: 'Copy', filter: 'Only like this', not: 'Not like this' }[menu]}><div class="menu" onKeyDown=${e => { const x = list.find(a => a.key === e.key); if (x) { e.preventDefault(); x.run(); } }}>
+  return html`<${Dialog} title=${{ copy: 'Copy', filter: 'Only like this', not: 'Not like this', fault: `Fault for the next ${requestTitle(r)}` }[menu]}><div class="menu" onKeyDown=${e => { const x = list.find(a => a.key === e.key); if (x) { e.preventDefault(); x.run(); } }}>
     ${list.map(x => html`<button onClick=${x.run}><kbd>${x.key}</kbd> ${x.code ? html`<code>${x.name}</code>` : x.name}</button>`)}</div><//>`;
 }
 

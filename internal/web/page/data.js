@@ -1,5 +1,5 @@
 // The data of a running mcpc, or of a bundle (see package bundle). remote() and inline() return an object with the members
-// title, powers, get, post, body, image, file and watch. maxHold, in seconds, is only in the data of a running mcpc.
+// title, powers, get, post, body, image, file and watch. maxHold, in seconds, and faults are only in the data of a running mcpc.
 import { tryParseJSON, joinPointer as at } from './lib.js';
 
 const storageKey = 'mcpc-page', connectionLost = 'The connection to mcpc is lost. Trying again.',
@@ -20,7 +20,7 @@ export async function remote(session = sessionStorage) {
   const get = (name, params, signal) => fetchOrThrow(`/api/${name}?${query(params)}`, { headers: head, signal });
   const post = (name, body, signal) => fetchOrThrow('/api/' + name, { method: 'POST', headers: { ...head, 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
   return {
-    title: door.title, powers: door.powers, maxHold: door.maxHold,
+    title: door.title, powers: door.powers, maxHold: door.maxHold, faults: door.faults,
     get: (name, params, signal) => get(name, params, signal).then(r => r.json()),
     post: (name, body, signal) => post(name, body, signal).then(r => r.json()),
     body: params => get('body', params).then(r => r.text()),
