@@ -217,6 +217,9 @@ func (quiet) ShowServer(string, target.Server) {}
 func (quiet) Interactive() bool                { return false }
 func (quiet) CanAsk() bool                     { return false }
 
+// HintText returns a hint for the log of the client, and for its model: without the flags of this command.
+func (quiet) HintText(hint wire.Hint) string { return hint.WithServerFlag("mcpc serve").String() }
+
 // ShowChanges shows changes of level Info. mcpc reports other changes in a separate line when it
 // leaves out the tool.
 func (q quiet) ShowChanges(level wire.Severity, headline string, changes []diff.Change) {

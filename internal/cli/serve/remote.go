@@ -146,7 +146,7 @@ func expandHeaders(f *cmdutil.Factory) error {
 	}
 	if unset != "" {
 		return usage.New(
-			"the variable "+unset+" in a header field is not set",
+			"the variable "+unset+" in a header field is not set, or empty",
 			wire.Hint(`set it in "env" of the client's entry for mcpc`),
 		)
 	}

@@ -270,12 +270,39 @@ func (g *Gateway) initialize(c mcpserver.Caller, m *wire.Message) mcpserver.Job 
 		return mcpserver.Replying(refused)
 	}
 	g.open(c.Session)
-	var b jsonraw.Builder
-	b.Text("protocolVersion", revision)
-	b.Raw("capabilities", json.RawMessage(capabilities))
-	b.Raw("serverInfo", g.identity())
-	b.Text("instructions", g.instructions())
-	return mcpserver.Replying(wire.ComposeResult(m.ID, b.Bytes()))
+	return g.withInstructions(c, func(instructions string) []byte {
+		var b jsonraw.Builder
+		b.Text("protocolVersion", revision)
+		b.Raw("capabilities", json.RawMessage(capabilities))
+		b.Raw("serverInfo", g.identity())
+		if instructions != "" {
+			b.Text("instructions", instructions)
+		}
+		return wire.ComposeResult(m.ID, b.Bytes())
+	})
+}
+
+// instructionsTimeout is how long the first response to a client waits for the instructions of a
+// single server. A client waits longer for it.
+const instructionsTimeout = 2 * time.Second
+
+// withInstructions returns a job that calls compose with the instructions for clients: those of a
+// single server whose tools keep their names, if it answers in time. Several servers get a text that
+// explains the names.
+func (g *Gateway) withInstructions(c mcpserver.Caller, compose func(instructions string) []byte) mcpserver.Job {
+	p := g.peerFor(c)
+	if !g.Plain || len(g.Members) != 1 || p == nil {
+		return mcpserver.Replying(compose(g.instructions()))
+	}
+	return mcpserver.Job{MayWait: true, Run: func(ctx context.Context, _ func([]byte)) []byte {
+		ctx, stop := context.WithTimeout(ctx, instructionsTimeout)
+		defer stop()
+		conn, _ := p.links[0].waitConnected(ctx)
+		if conn == nil {
+			return compose("")
+		}
+		return compose(conn.Info().Instructions)
+	}}
 }
 
 // discover answers server/discover, and starts connecting to the servers.
@@ -283,18 +310,22 @@ func (g *Gateway) discover(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	if p := g.peerFor(c); p != nil {
 		p.connectAll()
 	}
-	var b jsonraw.Builder
-	b.Text("resultType", "complete")
-	b.Raw(
-		"supportedVersions",
-		jsonraw.ListOf(g.server.Eras.Revisions(), func(v string) []byte { return jsonraw.Quote(v) }),
-	)
-	b.Raw("capabilities", json.RawMessage(capabilities))
-	b.Text("instructions", g.instructions())
-	b.Number("ttlMs", 0) // the servers may change at any time
-	b.Text("cacheScope", "private")
-	b.Raw("_meta", jsonraw.With(nil, bridge.MetaServer, g.identity()))
-	return mcpserver.Replying(wire.ComposeResult(m.ID, b.Bytes()))
+	return g.withInstructions(c, func(instructions string) []byte {
+		var b jsonraw.Builder
+		b.Text("resultType", "complete")
+		b.Raw(
+			"supportedVersions",
+			jsonraw.ListOf(g.server.Eras.Revisions(), func(v string) []byte { return jsonraw.Quote(v) }),
+		)
+		b.Raw("capabilities", json.RawMessage(capabilities))
+		if instructions != "" {
+			b.Text("instructions", instructions)
+		}
+		b.Number("ttlMs", 0) // the servers may change at any time
+		b.Text("cacheScope", "private")
+		b.Raw("_meta", jsonraw.With(nil, bridge.MetaServer, g.identity()))
+		return wire.ComposeResult(m.ID, b.Bytes())
+	})
 }
 
 // identity returns the serverInfo of the gateway.
@@ -306,10 +337,12 @@ func (g *Gateway) identity() json.RawMessage {
 	return b.Bytes()
 }
 
-// instructions returns the instructions for clients: they explain the names, and quote nothing that
-// a server wrote.
+// instructions returns the instructions that explain the names. They quote nothing that a server wrote.
 func (g *Gateway) instructions() string {
 	text := "These are the tools, prompts and resources of several MCP servers:"
+	if len(g.Members) == 1 {
+		text = "These are the tools, prompts and resources of the MCP server"
+	}
 	for i, m := range g.Members {
 		if i > 0 {
 			text += ","

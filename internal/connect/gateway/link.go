@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcpserver"
 	"mcpc/internal/mcpserver/bridge"
+	"mcpc/internal/pause"
 	"mcpc/internal/sanitize"
 	"mcpc/internal/wire"
 )
@@ -93,7 +94,7 @@ func (l *link) waitConnected(ctx context.Context) (*connect.Conn, wire.Outcome) 
 	return l.conn, l.failed
 }
 
-// dial connects, and closes done. If the attempt fails, it sets when the next one may start, and
+// dial connects, and closes done. If the attempt fails, it sets when the next one starts, and
 // shows the failure unless it was shown before. If a client got a list without this server, it tells
 // the client that the lists have changed.
 func (l *link) dial(done chan struct{}) {
@@ -147,9 +148,22 @@ func (l *link) dial(done chan struct{}) {
 		l.showFailure(out) // before a client gets a list without this server
 	}
 	close(done)
+	if !isClosed && !out.OK() {
+		go l.dialAgain()
+	}
 	if !isClosed && out.OK() && wasOmitted {
 		l.peer.gateway.Tell(l.Name + " is connected")
 		l.pushListChange(allLists)
+	}
+}
+
+// dialAgain connects again after the pause of a failed attempt: a host may send no further request.
+func (l *link) dialAgain() {
+	l.mu.Lock()
+	wait := l.nextAttempt.Sub(l.peer.gateway.Now())
+	l.mu.Unlock()
+	if pause.For(l.peer.ctx, wait) == nil {
+		l.startDialing()
 	}
 }
 

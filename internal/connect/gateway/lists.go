@@ -180,6 +180,9 @@ func (l *link) noteMissing(out wire.Outcome) {
 	}
 	l.mu.Lock()
 	l.wasOmitted = true
+	if !out.OK() {
+		l.failed = out
+	}
 	l.mu.Unlock()
 	if l.runningLogin() == nil {
 		l.showFailure(connect.Explain(l.env, out))

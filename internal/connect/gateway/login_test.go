@@ -213,3 +213,50 @@ func TestTwoHostsLogInOnce(t *testing.T) {
 		t.Errorf("another page is opened: %s", <-pages)
 	}
 }
+
+// A client that sends no request is told when a server is available, after a list without it.
+func TestServerThatComesBackIsReported(t *testing.T) {
+	t.Parallel()
+	var isUp atomic.Bool
+	good := demo.Handler(demo.Options{Now: time.Now})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isUp.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		good.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	f, _ := behind(t, nil, server.URL)
+	p := f.connectTo(t, `{}`)
+	if got := names(p.call("tools/list", "{}"), "tools", "name"); got != "one__status" {
+		t.Error(got)
+	}
+	isUp.Store(true)
+	for p.out.Scan() {
+		if wire.ParseMessage(p.out.Bytes()).Method == "notifications/tools/list_changed" {
+			break
+		}
+	}
+	if got := p.call("tools/list", "{}"); !hasTool(got, "one__get-sum") {
+		t.Errorf("%s", got.Raw)
+	}
+}
+
+// A single server whose tools keep their names gives its own instructions.
+func TestInstructionsOfASingleServer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(demo.Handler(demo.Options{Now: time.Now}))
+	t.Cleanup(server.Close)
+	instructions := func(m *wire.Message) string { return jsonraw.TextOrRaw(jsonraw.First(m.Result, "instructions")) }
+	own, _ := behind(t, func(o *gateway.Options) { o.Plain = true }, server.URL)
+	if got := instructions(own.connectTo(t, "{}").opened); !strings.Contains(got, "demo") {
+		t.Errorf("%q", got)
+	}
+	named, _ := behind(t, nil, server.URL)
+	const want = "These are the tools, prompts and resources of the MCP server one. " +
+		"The name of a tool or prompt begins with that of its server and __."
+	if got := instructions(named.connectTo(t, "{}").opened); got != want {
+		t.Errorf("%q", got)
+	}
+}

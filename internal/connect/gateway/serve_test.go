@@ -81,10 +81,11 @@ func behind(t *testing.T, change func(*gateway.Options), scripts ...string) (*fr
 
 // A pipe is a client of a gateway over stdio.
 type pipe struct {
-	t   *testing.T
-	in  io.WriteCloser
-	out *bufio.Scanner
-	id  int
+	t      *testing.T
+	in     io.WriteCloser
+	out    *bufio.Scanner
+	id     int
+	opened *wire.Message // the response to initialize
 	// between are the messages that came before the last response.
 	between []*wire.Message
 	// asked answers a request of the server; nil answers no request.
@@ -110,7 +111,7 @@ func (f *front) connectTo(t *testing.T, capabilities string) *pipe {
 	p := &pipe{t: t, in: inWrite, out: bufio.NewScanner(outRead)}
 	p.out.Buffer(nil, 1<<20)
 	const self = `"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"}`
-	p.call("initialize", "{"+self+`,"capabilities":`+capabilities+"}")
+	p.opened = p.call("initialize", "{"+self+`,"capabilities":`+capabilities+"}")
 	p.send(wire.ComposeNotification("notifications/initialized", nil))
 	return p
 }
