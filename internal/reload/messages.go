@@ -239,6 +239,9 @@ func (s *Server) finishRequest(g *generation, m *wire.Message) {
 		s.session.noteResult(r, m)
 		if r.message.Method == methodInitialize {
 			g.capabilities = jsonraw.OrEmpty(jsonraw.First(m.Result, "capabilities"))
+			if s.session.initialized != nil {
+				g.wantLists()
+			}
 		}
 	}
 	s.checkDrained()

@@ -440,6 +440,21 @@ func TestRequestsOfTheProcess(t *testing.T) {
 	h.expect(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
 }
 
+func TestClientDoesNotWaitForTheHandshake(t *testing.T) {
+	h := newHarness(t, nil)
+	p := h.next()
+	h.send(initialize, initialized)
+	p.expect(initialize)
+	p.allow("a")
+	p.expect(initialized)
+	h.expect(initializeResult)
+	h.await("listed", isListed)
+	next := h.restart().allow("b")
+	next.expect(repeated(initialize))
+	next.expect(initialized)
+	h.expect(toolsChanged)
+}
+
 func TestListChangesAreReportedOnce(t *testing.T) {
 	h, _ := openLegacy(t, nil)
 	h.await("listed", isListed)

@@ -75,7 +75,9 @@ func (s *session) noteRequest(m *wire.Message) (isFirst bool) {
 func (s *session) noteResult(r *clientMessage, result *wire.Message) {
 	switch r.message.Method {
 	case methodInitialize:
-		*s = session{initialize: r.line, revision: text(jsonraw.First(result.Result, "protocolVersion")), meta: s.meta}
+		revision := text(jsonraw.First(result.Result, "protocolVersion"))
+		// A client may have sent initialized before the result.
+		*s = session{initialize: r.line, initialized: s.initialized, revision: revision, meta: s.meta}
 	case methodSetLevel:
 		s.level = r.line
 	case methodSubscribe:
@@ -300,11 +302,13 @@ func (s *Server) readList(
 	ctx context.Context, g *generation, l list, meta json.RawMessage,
 ) (entries []json.RawMessage, complete bool) {
 	cursor := ""
-	for range maxPages {
+	size := 0
+	for size < maxListSize {
 		m := s.ask(ctx, g, l.method, requestWith(l.method, meta, cursor))
 		if m == nil || m.Error != nil {
 			return nil, false
 		}
+		size += len(m.Raw)
 		page, err := m.ResultItems(l.capability)
 		if err != nil {
 			return nil, false
@@ -318,10 +322,10 @@ func (s *Server) readList(
 	return nil, false
 }
 
-// The limits of reading the lists of a process.
+// The limits of reading the lists of a process: the time for all, and the bytes of the pages of one.
 const (
-	listTime = 10 * time.Second
-	maxPages = 1000
+	listTime    = 10 * time.Second
+	maxListSize = 64 << 20
 )
 
 // noteLists notes the lists of a process that could be read. If they are the first ones of this process, it
