@@ -463,13 +463,17 @@ func TestListChangesAreReportedOnce(t *testing.T) {
 	if got := receive(t, h.diffs, "difference"); got != `[{"name":"a"}] -> [{"name":"a"} {"name":"b"} {"name":"c"}]` {
 		t.Error(got)
 	}
+	next.mu.Lock()
+	next.tools = append(next.tools, "d")
+	next.mu.Unlock()
 	next.send(toolsChanged) // the process itself notifies
 	h.expect(toolsChanged)
-	h.restart().allow("a", "b", "c") // without a difference
+	h.await("listed again", func(s *Server) bool { return len(s.lists["tools/list"]) == 4 })
+	h.restart().allow("a", "b", "c", "d") // without a difference
 	h.await("listed", isListed)
 	h.restart().allow("c")
 	h.expect(toolsChanged)
-	if got := receive(t, h.diffs, "difference"); got != `[{"name":"a"} {"name":"b"} {"name":"c"}] -> [{"name":"c"}]` {
+	if got := receive(t, h.diffs, "difference"); got != `[{"name":"a"} {"name":"b"} {"name":"c"} {"name":"d"}] -> [{"name":"c"}]` {
 		t.Error(got)
 	}
 }
