@@ -28,7 +28,9 @@ func changingActions() []action {
 		{"fault", []string{"b"}, "set a fault for the next such request", (*model).faultMenu},
 		{"resend", []string{"r"}, "send the request again", (*model).resend},
 		{"edit-resend", []string{"E"}, "edit the request and send it", (*model).editResend},
-		{"try", []string{"t"}, "call a tool by a form", (*model).tryTool},
+		{"try", []string{"t"}, "call a tool by a form; in Home, list the tools of a server", (*model).tryTool},
+		{"add", []string{"A"}, "connect to a URL or demo", (*model).addServer},
+		{"check", []string{"R"}, "ask the servers of Home again", (*model).checkAgain},
 		{"copy", []string{"y"}, "copy: then a letter", (*model).copyMenu},
 		{"mark", []string{"m"}, "mark, or remove the mark", (*model).toggleMark},
 		{"like", []string{"f"}, "only such exchanges: adds to the filter", func(m *model) tea.Cmd {

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -17,9 +18,23 @@ type actor struct {
 	questions []view.Question
 	held      []view.Held
 	confirm   string
+	servers   []view.Server
 }
 
-func newActor() *actor { return &actor{} }
+func newActor() *actor {
+	tools := 12
+	seconds := 0.042
+	list := func(name string) []view.ServerCommand {
+		return []view.ServerCommand{{Key: "c", Name: "Copy", Line: "mcpc list -s " + name}}
+	}
+	return &actor{servers: []view.Server{
+		{Name: "cursor:files", From: "Cursor", Health: view.Health{State: "ok", Revision: "2025-06-18", Tools: &tools, Seconds: &seconds}, Commands: append(list("cursor:files"), view.ServerCommand{Key: "p", Name: "Tap", Line: "mcpc tap install cursor files"})},
+		{Name: "github", From: "session", Health: view.Health{State: "needs login", Failed: true, Text: "needs login: HTTP 401", Help: "mcpc login -s github"}, Commands: append(list("github"), view.ServerCommand{Key: "l", Name: "Log in", Line: "mcpc login -s github"})},
+		{Name: "ev\x1b[31mil\u202e", From: "Codex", Health: view.Health{Asking: true}, Commands: list("evil")},
+		{Name: "demo", From: "part of mcpc", Commands: list("demo")},
+		{Name: "claude-code:box", From: "Claude Code (project)", Health: view.Health{State: "not trusted", Failed: true, Text: "not trusted", Help: "mcpc servers trust claude-code:box"}, Commands: list("claude-code:box")},
+	}}
+}
 
 func (a *actor) note(words ...string) {
 	a.mu.Lock()
@@ -93,6 +108,22 @@ func (a *actor) Resend(_ context.Context, key string, message json.RawMessage, c
 func (a *actor) Call(_ context.Context, c view.Call) (view.Sent, error) {
 	a.note("call", c.Target, c.Tool, string(c.Arguments))
 	return view.Sent{Key: "42.4", Channel: "ok"}, nil
+}
+
+func (a *actor) Servers() []view.Server {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.servers
+}
+
+func (a *actor) CheckServers() error { a.note("check"); return nil }
+
+func (a *actor) Try(_ context.Context, server string) (view.Sent, error) {
+	a.note("try", server)
+	if server == "github" {
+		return view.Sent{}, errors.New("connection refused")
+	}
+	return view.Sent{Key: "42.2", Channel: "ok", Target: server}, nil
 }
 
 func (a *actor) Mark(key string, mark bool, text string) error {

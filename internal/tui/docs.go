@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// docColumns has the columns of the views of documents: tools, streams, secrets.
+// docColumns has the columns of the views of documents: tools, streams, secrets, servers.
 var docColumns = map[string][]cells.Column{
 	"Tools": {
 		{Head: "", Width: 1},
@@ -54,6 +54,16 @@ var docColumns = map[string][]cells.Column{
 		{Head: "places", Width: 10, Flex: 2, DropOrder: 1},
 		{Head: "servers", Width: 10, Flex: 2},
 	},
+	"Home": {
+		{Head: "", Width: 1},
+		{Head: "server", Width: 14, Flex: 2},
+		{Head: "configured in", Width: 13, Flex: 1, DropOrder: 3},
+		{Head: "state", Width: 12, Flex: 1},
+		{Head: "protocol", Width: 10, DropOrder: 2},
+		{Head: "tools", Width: 5, Right: true, DropOrder: 1},
+		{Head: "time", Width: 8, Right: true, DropOrder: 4},
+		{Head: "what helps", Width: 20, Flex: 2, DropOrder: 5},
+	},
 }
 
 // docCell returns the text of a document's column.
@@ -65,6 +75,8 @@ func docCell(clock screenClock, doc any, head string) cells.Span {
 		return streamCell(clock, d, head)
 	case *view.Secret:
 		return secretCell(d, head)
+	case *view.Server:
+		return serverCell(d, head)
 	}
 	return cells.Blank(0)
 }
@@ -219,6 +231,8 @@ func docText(doc any, w int) []cells.Line {
 		}
 		add(cells.Plain, strings.Join(d.Places, ", "))
 		add(cells.Faint, "f shows all exchanges with it")
+	case *view.Server:
+		serverText(d, add)
 	}
 	return lines
 }

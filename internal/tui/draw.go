@@ -184,7 +184,10 @@ func (m *model) drawHeader(p screenLayout) []cells.Line {
 func (m *model) drawTabs() cells.Line {
 	var line cells.Line
 	for i, name := range viewNames {
-		text := " " + strconv.Itoa(i+1) + " "
+		if i == viewHome && !m.status.Home {
+			continue
+		}
+		text := " " + viewKeys[i] + " "
 		if i == m.view || m.w >= 80 {
 			text += name + " "
 		}
@@ -323,6 +326,8 @@ func (m *model) listHints() []string {
 	switch m.view {
 	case viewTools:
 		hints = []string{"Enter last call", "t try", "/ filter", "? keys", "x export", "f like this", "q quit"}
+	case viewHome:
+		hints = []string{"Enter try", "y copy", "A add", "R check", "1 talk", "? keys", "q quit"}
 	case viewStreams, viewSecrets:
 		hints = []string{"Enter detail", "/ filter", "? keys", "x export", "f like this", "q quit"}
 	}

@@ -12,6 +12,9 @@ import (
 
 // copyMenu opens the menu for copying to the clipboard of the terminal (OSC 52).
 func (m *model) copyMenu() tea.Cmd {
+	if s := m.selectedServer(); s != nil {
+		return m.serverMenu(s)
+	}
 	d := &menu{title: "copy"}
 	if line := m.lineUnderCursor(); line != nil {
 		pointer := line.pointer

@@ -90,7 +90,7 @@ func newReader() *reader {
 func (r *reader) Status() view.Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return view.Status{Status: live.Status{Seq: r.seq, Rows: max(len(r.blocks), r.many), Open: 1, Failed: 4}, Title: "all recordings", Hint: r.hint}
+	return view.Status{Status: live.Status{Seq: r.seq, Rows: max(len(r.blocks), r.many), Open: 1, Failed: 4}, Title: "all recordings", Hint: r.hint, Home: true}
 }
 
 // announce lets Wait return.

@@ -15,13 +15,17 @@ const (
 	viewTools
 	viewStreams
 	viewSecrets
+	viewHome
 	viewCount
 )
 
-// viewNames are the names of the views.
-var viewNames = [viewCount]string{"Talk", "Table", "Time", "Tools", "Streams", "Secrets"}
+// viewNames are the names of the views, and viewKeys their keys.
+var (
+	viewNames = [viewCount]string{"Talk", "Table", "Time", "Tools", "Streams", "Secrets", "Home"}
+	viewKeys  = [viewCount]string{"1", "2", "3", "4", "5", "6", "H"}
+)
 
-// An item is a selectable entry of a list: an exchange, a tool, a stream, a secret or a lane.
+// An item is a selectable entry of a list: an exchange, a tool, a stream, a secret, a lane or a server.
 type item struct {
 	key   string // the key of the exchange, if any
 	row   view.Row
@@ -150,8 +154,9 @@ func (l *list) needsLoading(height int) bool {
 
 // readList reads a part of the list of a view. window limits the lanes of the Time view.
 func readList(
-	ctx context.Context, reader view.Reader, viewIndex int, q view.Query, window timeWindow,
+	ctx context.Context, o Options, viewIndex int, q view.Query, window timeWindow,
 ) (listPart, error) {
+	reader := o.Reader
 	switch viewIndex {
 	case viewTalk:
 		blocks, page, err := reader.Talk(ctx, q)
@@ -178,6 +183,9 @@ func readList(
 	case viewStreams:
 		streams, err := reader.Streams(ctx, q)
 		return partFromDocs(streams, func(s *view.Stream) string { return s.Row }), err
+	}
+	if viewIndex == viewHome {
+		return partFromDocs(o.Actor.Servers(), func(*view.Server) string { return "" }), nil
 	}
 	secrets, err := reader.Secrets(ctx, q)
 	return partFromDocs(secrets, func(s *view.Secret) string {

@@ -114,6 +114,7 @@ func actions() []action {
 		{"tools", []string{"4"}, "tools: listed, usable, called", showView(viewTools)},
 		{"streams", []string{"5"}, "streams: open, cut, resumed", showView(viewStreams)},
 		{"secrets", []string{"6"}, "secrets that were hidden", showView(viewSecrets)},
+		{"home", []string{"H"}, "home: the servers, their state, try one", (*model).showHome},
 		{
 			"fold",
 			[]string{"space"},
@@ -191,6 +192,9 @@ func (m *model) openSelected() tea.Cmd {
 	it := m.list().selected()
 	if it == nil {
 		return nil
+	}
+	if m.view == viewHome {
+		return m.tryTool()
 	}
 	if m.view == viewTime {
 		return m.openDetail(m.list().selectedBarKey())
@@ -321,6 +325,9 @@ func (m *model) clickTab(x int) tea.Cmd {
 	end := 0
 	for i, tab := range m.drawTabs() {
 		end += (cells.Line{tab}).Width()
+		if x < end && i == viewHome {
+			return m.showHome()
+		}
 		if x < end {
 			return m.switchView(i)
 		}

@@ -48,7 +48,6 @@ const (
 func (m *model) loadList(queryChanged bool) tea.Cmd {
 	q := m.currentQuery()
 	viewIndex := m.view
-	reader := m.opt.Reader
 	q.From, q.Count = m.list().rangeToLoad(max(m.h, 10))
 	window := m.list().zoomed
 	start := m.loader.refresh
@@ -56,7 +55,7 @@ func (m *model) loadList(queryChanged bool) tea.Cmd {
 		start = m.loader.restart
 	}
 	return start(subjectList, func(ctx context.Context) change {
-		part, err := readList(ctx, reader, viewIndex, q, window)
+		part, err := readList(ctx, m.opt, viewIndex, q, window)
 		return func(m *model) tea.Cmd { return m.applyList(viewIndex, part, err, q, window) }
 	})
 }

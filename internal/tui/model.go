@@ -47,6 +47,7 @@ type model struct {
 	query         query
 	detail        detail
 	act           actionState
+	home          homeState
 	dialog        dialog // nil if no dialog is open
 	statusLine    statusLine
 }
@@ -186,7 +187,10 @@ func (m *model) loadStatus() tea.Cmd {
 	r := m.opt.Reader
 	return m.loader.refresh(subjectStatus, func(context.Context) change {
 		s := r.Status()
-		return func(m *model) tea.Cmd { m.status = s; return nil }
+		return func(m *model) tea.Cmd {
+			m.status = s
+			return m.startAtHome()
+		}
 	})
 }
 

@@ -92,6 +92,7 @@ func newModel(ctx context.Context, o Options) *model {
 	m.query.line = newInput(o.Filter)
 	if o.Actor != nil {
 		m.act.powers = o.Actor.Powers()
+		m.home.mayStart = o.Filter == ""
 	}
 	for i := range m.lists {
 		m.lists[i].follow = i <= viewTime // the lists of exchanges, whose newest is last

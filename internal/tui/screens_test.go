@@ -18,7 +18,7 @@ func TestScreens(t *testing.T) {
 	for _, size := range sizes {
 		for n, name := range viewNames {
 			play(t, size[0], size[1], nil, newActor(), func(p *player) {
-				p.keys(fmt.Sprint(n + 1))
+				p.keys(viewKeys[n])
 				golden(t, fmt.Sprintf("%s_%dx%d", strings.ToLower(name), size[0], size[1]), p.screen())
 			})
 		}
@@ -56,7 +56,7 @@ func TestResizeStorm(t *testing.T) {
 	a.questions, a.held = []view.Question{asks()}, []view.Held{heldMessage("h1")}
 	play(t, 80, 24, nil, a, func(p *player) {
 		random := rand.New(rand.NewPCG(1, 2))
-		keys := []string{"1", "2", "3", "4", "5", "6", "j", "k", "G", "g", "enter", "esc", "tab", "right", "a", "?", "x", "f", "y", "D", "i", "t", ":", "/", "s", "e", "space", "o", "p"}
+		keys := []string{"1", "2", "3", "4", "5", "6", "H", "A", "R", "j", "k", "G", "g", "enter", "esc", "tab", "right", "a", "?", "x", "f", "y", "D", "i", "t", ":", "/", "s", "e", "space", "o", "p"}
 		for range 300 {
 			p.send(tea.WindowSizeMsg{Width: 1 + random.IntN(180), Height: 1 + random.IntN(50)})
 			p.keys(keys[random.IntN(len(keys))])
@@ -73,7 +73,7 @@ func TestResizeStorm(t *testing.T) {
 // Each key is taken in each view, in the list and in the detail.
 func TestEachKeyInEachView(t *testing.T) {
 	play(t, 120, 30, nil, newActor(), func(p *player) {
-		for _, view := range []string{"1", "2", "3", "4", "5", "6"} {
+		for _, view := range []string{"1", "2", "3", "4", "5", "6", "H"} {
 			for _, key := range []string{"f", "space", "right", "enter", "+", "-", "y", "n", "s", "o"} {
 				for _, before := range [][]string{{}, {"j"}, {"enter"}, {"enter", "j", "j", "j"}} {
 					p.keys("esc", "esc", view)
@@ -91,7 +91,7 @@ func TestEachKeyInEachView(t *testing.T) {
 func TestHostileText(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {
 		p.m.palette.Color = true
-		for _, view := range []string{"1", "2", "3", "4", "5", "6"} {
+		for _, view := range []string{"1", "2", "3", "4", "5", "6", "H"} {
 			p.keys(view, "g", "enter")
 			for _, bad := range []string{"\x1b[31mil", "\u202e", "\x07", "\x1b]0", "\u200b"} {
 				if strings.Contains(p.m.frame(), bad) {
@@ -100,7 +100,7 @@ func TestHostileText(t *testing.T) {
 			}
 			p.keys("esc")
 		}
-		p.keys("1")
+		p.keys("C", "1")
 		p.shows("␛[31mil⟨U+202E⟩", "日本語")
 	})
 }

@@ -415,6 +415,9 @@ func (m *model) tryTool() tea.Cmd {
 	if !m.act.powers.Call {
 		return m.showMissingPower("call")
 	}
+	if s := m.selectedServer(); s != nil {
+		return m.tryServer(s.Name)
+	}
 	if it := m.list().selected(); it != nil {
 		if t, ok := it.doc.(*view.Tool); ok {
 			return m.toolForm(t, nil)

@@ -103,6 +103,14 @@ var acts = sync.OnceValue(func() map[string]act {
 			func(p view.Powers) bool { return p.Call }, "call", callsServer,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Call(ctx, p.Call) },
 		},
+		"check": {
+			func(p view.Powers) bool { return p.Call }, "call", local,
+			func(_ context.Context, a view.Actor, _ actionInput) (any, error) { return okResponse, a.CheckServers() },
+		},
+		"try": {
+			func(p view.Powers) bool { return p.Call }, "call", callsServer,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Try(ctx, p.Target) },
+		},
 		"mark": {
 			func(p view.Powers) bool { return p.Mark }, "", local,
 			func(_ context.Context, a view.Actor, p actionInput) (any, error) {

@@ -123,9 +123,10 @@ func (f *fakeReader) Compare(_ context.Context, a, b string) (view.Comparison, e
 
 // fakeActor notes what it is asked to do.
 type fakeActor struct {
-	powers view.Powers
-	mu     sync.Mutex
-	done   []string
+	powers  view.Powers
+	servers []view.Server
+	mu      sync.Mutex
+	done    []string
 }
 
 func (f *fakeActor) note(what ...any) {
@@ -176,6 +177,13 @@ func (f *fakeActor) Resend(_ context.Context, key string, m json.RawMessage, con
 func (f *fakeActor) Call(_ context.Context, c view.Call) (view.Sent, error) {
 	f.note("call", c)
 	return view.Sent{Confirm: "sure?"}, nil
+}
+
+func (f *fakeActor) Servers() []view.Server { return f.servers }
+func (f *fakeActor) CheckServers() error    { f.note("check"); return nil }
+func (f *fakeActor) Try(_ context.Context, server string) (view.Sent, error) {
+	f.note("try", server)
+	return view.Sent{Key: "1.2", Channel: "ok", Target: server}, nil
 }
 
 func (f *fakeActor) Mark(key string, mark bool, note string) error {

@@ -43,7 +43,7 @@ func open(t *testing.T, b *chromium.Browser, r view.Reader, a view.Actor) (*chro
 
 // eachView goes to each view and each tab of the detail.
 func eachView(p *chromium.Page, key string, look func(where string)) {
-	for _, v := range []string{"talk", "table", "time", "tools", "streams", "secrets"} {
+	for _, v := range []string{"talk", "table", "time", "tools", "streams", "secrets", "home"} {
 		p.Eval(`void (location.hash = 'v=`+v+`')`, nil)
 		p.Await(`document.querySelector('[aria-current=page]') && location.hash.includes('` + strings.ReplaceAll(v, "talk", "") + `')`)
 		p.Await(settled)

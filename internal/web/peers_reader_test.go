@@ -120,7 +120,12 @@ func (f *dummy) page(q view.Query) view.Page {
 	return p
 }
 
-func (f *dummy) Status() view.Status { return dummyOf[view.Status](f) }
+func (f *dummy) Status() view.Status {
+	s := dummyOf[view.Status](f)
+	s.Home = true
+	return s
+}
+
 func (f *dummy) Rows(_ context.Context, q view.Query) (view.Page, error) {
 	return f.page(q), nil
 }
@@ -193,6 +198,15 @@ func (a asking) Questions() []view.Question {
 		if i%2 == 0 {
 			all[i].URL = ""
 		}
+	}
+	return all
+}
+
+// Servers returns more servers than fit in the window.
+func (a asking) Servers() []view.Server {
+	all := dummyOf[[]view.Server](a.reader)
+	for i := range all {
+		all[i].Name += fmt.Sprint(i)
 	}
 	return all
 }

@@ -111,6 +111,12 @@ var reads = map[string]func(ctx context.Context, s *Server, a params) (any, erro
 		}
 		return notNil(s.Actor.Questions()), nil
 	},
+	"servers": func(_ context.Context, s *Server, _ params) (any, error) {
+		if s.Actor == nil {
+			return []view.Server{}, nil
+		}
+		return notNil(s.Actor.Servers()), nil
+	},
 	"held": func(_ context.Context, s *Server, _ params) (any, error) {
 		if s.Actor == nil {
 			return []view.Held{}, nil

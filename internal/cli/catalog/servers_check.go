@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/gateway"
+	"mcpc/internal/live/view"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/verdict"
@@ -140,23 +141,38 @@ func askServers(ctx context.Context, f *cmdutil.Factory, names []string) ([]serv
 		return nil, err
 	}
 	asked := sliceutil.Map(all, func(s *cmdutil.KnownServer) *Surveyed { return &Surveyed{KnownServer: s} })
-	survey := surveyOptions{kinds: []connect.Kind{connect.ToolKind}, parallel: max(1, len(asked)), limit: checkTime}
+	surveyAll(ctx, f, checkOptions(f, len(asked)), asked)
+	states := sliceutil.Map(asked, stateOf)
+	for _, s := range skipped {
+		states = append(states, serverState{ID: s.ID, From: s.Title, State: s.Why, Help: s.Help()})
+	}
+	return states, nil
+}
+
+// checkOptions returns the options for asking a number of servers for their tools.
+func checkOptions(f *cmdutil.Factory, servers int) surveyOptions {
+	survey := surveyOptions{kinds: []connect.Kind{connect.ToolKind}, parallel: max(1, servers), limit: checkTime}
 	if f.Limits.Hard > 0 { // --max-time
 		survey.limit = f.Limits.Hard
 	}
-	surveyAll(ctx, f, survey, asked)
-	states := sliceutil.Map(asked, stateOf)
-	for _, s := range skipped {
-		state := serverState{ID: s.ID, From: s.Title, State: s.Why}
-		switch s.Why {
-		case cmdutil.NotTrusted:
-			state.Help = wire.Run("servers trust " + shellwords.Quote(s.ID)).String()
-		case cmdutil.Unusable:
-			state.Help = wire.Run("servers " + shellwords.Quote(s.ID)).String()
-		}
-		states = append(states, state)
+	return survey
+}
+
+// AskServer asks one server as servers --check does, and returns its state for a view. f prints
+// nothing.
+func AskServer(ctx context.Context, f *cmdutil.Factory, s *cmdutil.KnownServer) view.Health {
+	asked := &Surveyed{KnownServer: s}
+	surveyOne(ctx, f, checkOptions(f, 1), asked)
+	state := stateOf(asked)
+	health := view.Health{
+		State: state.State, Failed: state.isFailure(), Text: state.text(), Revision: state.Revision,
+		Tools: state.Tools, Help: state.Help,
 	}
-	return states, nil
+	if state.DurationNs != nil {
+		seconds := state.DurationNs.Seconds()
+		health.Seconds = &seconds
+	}
+	return health
 }
 
 // stateOf returns the state of a server that was asked.

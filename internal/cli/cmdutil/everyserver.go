@@ -10,6 +10,7 @@ import (
 	"mcpc/internal/cli/console"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/render/term"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/suggest"
 	"mcpc/internal/target"
@@ -29,6 +30,17 @@ type KnownServer struct {
 
 // A SkippedServer is a server that is skipped, and the reason. Title is the program that configures it.
 type SkippedServer struct{ ID, Name, Title, Why string }
+
+// Help returns the command line that helps, or "".
+func (s SkippedServer) Help() string {
+	switch s.Why {
+	case NotTrusted:
+		return wire.Run("servers trust " + shellwords.Quote(s.ID)).String()
+	case Unusable:
+		return wire.Run("servers " + shellwords.Quote(s.ID)).String()
+	}
+	return ""
+}
 
 // NotTrusted, Disabled and Unusable are the reasons why a server is skipped.
 const (

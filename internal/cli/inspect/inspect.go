@@ -33,14 +33,15 @@ type options struct {
 	allow  []string
 	powers view.Powers // from allow
 	watch  cmdutil.WatchOptions
+	ask    liveview.AskServer
 }
 
 // Allowed are the values of --allow.
 var Allowed = []string{"resend", "call", "intercept"}
 
-// New returns the command inspect.
-func New(f *cmdutil.Factory) *cobra.Command {
-	var o options
+// New returns the command inspect. ask asks a server of the Home view.
+func New(f *cmdutil.Factory, ask liveview.AskServer) *cobra.Command {
+	o := options{ask: ask}
 	cmd := &cobra.Command{
 		Use:   "inspect [FILE] [FILTER...] [-- COMMAND...]",
 		Short: "watch traffic live, at a terminal or in a browser",
@@ -53,6 +54,10 @@ page to this machine only, prints a URL that works once, and opens it in a
 browser. The page is read-only unless --allow lets it act: resend sends
 recorded requests again, call calls tools, intercept holds messages of taps and
 proxies. No recorded command is ever started.
+
+Key H shows Home: the servers that mcpc servers --check asks, their state, and
+Try, which lists the tools of one. The view begins there if nothing is recorded.
+Home starts no command that is not trusted. A page needs --allow call for it.
 
 With -- COMMAND mcpc starts that server, records its traffic, and the view can
 call its tools. At the terminal --allow call also starts servers that are
@@ -214,12 +219,16 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	if lacksTerminal && o.file == "" {
 		return noTerminal(wire.Run("log --follow") + " prints lines")
 	}
+	if o.file != "" {
+		o.ask = nil // what Home sends would not be in the file
+	}
 	v, out := liveview.Open(f, liveview.Options{
 		Path:   o.file,
 		Powers: o.powers,
-		// A page never starts the commands of configured or remembered servers. The command in o.argv is
-		// different: the user gave it, and it is started below.
-		Exec: !o.web && slices.Contains(o.allow, "call"),
+		// A page starts the command of a configured or remembered server only if the user tries it in
+		// Home. The command in o.argv is different: the user gave it, and it is started below.
+		Exec:      !o.web && slices.Contains(o.allow, "call"),
+		AskServer: o.ask,
 	})
 	if !out.OK() {
 		return cmdutil.Exit(out)

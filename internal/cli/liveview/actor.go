@@ -41,6 +41,8 @@ type ActorOptions struct {
 	Exec bool
 	// RecordsElsewhere is true if the views do not show the recordings of sent requests.
 	RecordsElsewhere bool
+	// AskServer asks a server of the Home view. If it is nil, there are none.
+	AskServer AskServer
 	// Changed is called after changes that the recordings do not show.
 	Changed func()
 }
@@ -57,6 +59,7 @@ type Actor struct {
 	user      *user
 	// reading is locked while the recording of the view's own server is read.
 	reading sync.Mutex
+	home    home
 
 	// mu guards the fields below.
 	mu sync.Mutex
@@ -103,6 +106,7 @@ func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 // ends the view's own server.
 func (a *Actor) Close(ctx context.Context) wire.Outcome {
 	a.stop()
+	a.awaitChecks()
 	if g := a.group(); g != nil {
 		a.removeFaults(ctx, g)
 		g.Close()

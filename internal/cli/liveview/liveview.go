@@ -31,6 +31,8 @@ type Options struct {
 	Powers view.Powers
 	// Exec allows the view to start the commands of configured or remembered servers.
 	Exec bool
+	// AskServer asks a server of the Home view. If it is nil, the view has no Home.
+	AskServer AskServer
 }
 
 // A View has the documents to show and the Actor for actions. It is a view.Reader.
@@ -84,6 +86,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		Marks:            v.store,
 		Powers:           o.Powers,
 		Exec:             o.Exec,
+		AskServer:        o.AskServer,
 		RecordsElsewhere: o.Path != "",
 		Changed:          v.store.Raise,
 		Open:             func(key live.Key) (*rows.Capture, error) { return v.open(f, storeOptions, key) },
@@ -93,6 +96,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		Title:        title,
 		Hint:         o.Hint,
 		File:         cannotGrow,
+		Home:         o.AskServer != nil,
 		Findings:     ruleFindings.ViewFindings,
 		Words:        ruleFindings.Words(),
 		Held:         v.Actor.Held,

@@ -85,7 +85,7 @@ func isKnownName(g *cmdutil.Factory, name string) bool {
 func (a *Actor) isReachable(g *cmdutil.Factory, name string) bool {
 	// A recorded address can have a placeholder in place of a secret; then it is not complete.
 	isWholeAddress := recorded.IsAddress(name) && recorded.RejectHidden("", name).OK()
-	if name == connect.DemoEndpoint || isWholeAddress {
+	if name == connect.DemoEndpoint || isWholeAddress || a.isAgreed(name) {
 		return true
 	}
 	if slices.Contains(g.SessionNames(""), name) {

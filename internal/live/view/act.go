@@ -78,6 +78,8 @@ type Sent struct {
 	Channel string `json:"channel,omitempty"`
 	Text    string `json:"text,omitempty"`
 	Confirm string `json:"confirm,omitempty"`
+	// Target is the recorded target of a server that was tried; "" if its tools were not listed.
+	Target string `json:"target,omitempty"`
 }
 
 // A FaultKind is a fault that a view can set for the next request like an exchange. HTTP and Stdio are
@@ -161,6 +163,12 @@ type Actor interface {
 	// Resend sends a recorded request again. A non-nil message replaces the recorded one.
 	Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (Sent, error)
 	Call(ctx context.Context, c Call) (Sent, error)
+	// Servers returns the servers of the Home view.
+	Servers() []Server
+	// CheckServers asks the servers in the background; Servers returns the results.
+	CheckServers() error
+	// Try connects to a server, in the form of -s, and lists its tools.
+	Try(ctx context.Context, server string) (Sent, error)
 	Mark(key string, mark bool, note string) error
 	// Copy returns an exchange as text. form is "mcpc", "curl", "markdown", "json" or "request".
 	Copy(ctx context.Context, key, form string) (string, error)

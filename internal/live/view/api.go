@@ -312,6 +312,8 @@ type Status struct {
 	Wanted string `json:"wanted,omitempty"`
 	// File is true if the source cannot grow.
 	File bool `json:"file,omitempty"`
+	// Home is true if the view has servers to show.
+	Home bool `json:"home,omitempty"`
 }
 
 // How long a view waits after a change before it reads again. It waits longer while recordings load,

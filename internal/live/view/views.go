@@ -20,6 +20,8 @@ type Options struct {
 	Hint string
 	// File is true if the source cannot grow.
 	File bool
+	// Home is true if the Actor has servers to show.
+	Home bool
 	// Findings checks the conversation of an exchange with the rules of mcpc check. It is called
 	// from callbacks of the Store.
 	Findings func(*rows.Row) ([]Finding, error)
@@ -46,7 +48,7 @@ func New(s *live.Store, o Options) *Views { return &Views{store: s, Options: o, 
 
 // Status returns the status of the store and what waits for the user.
 func (v *Views) Status() Status {
-	s := Status{Status: v.store.Status(), Title: v.Title, Hint: v.Hint, File: v.File}
+	s := Status{Status: v.store.Status(), Title: v.Title, Hint: v.Hint, File: v.File, Home: v.Home}
 	if v.Held != nil {
 		s.Held = len(v.Held())
 	}

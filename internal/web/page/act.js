@@ -32,7 +32,7 @@ export const addToFilter = word => set({ filter: `${S.filter} ${word}`.trim(), v
 // hasRow, hasAny and powerReason make the when and need of actions.
 const hasRow = () => !!S.row;
 const hasAny = list => () => S[list].length > 0;
-const powerReason = name => () => S.powers[name] ? '' : data.inline ? 'a bundle is read only' : ['mark', 'export'].includes(name) ? 'not possible here' : `start with --allow=${name}`;
+export const powerReason = name => () => S.powers[name] ? '' : data.inline ? 'a bundle is read only' : ['mark', 'export'].includes(name) ? 'not possible here' : `start with --allow=${name}`;
 
 // selectedTool returns the selected tool of the Tools view, if any, and callOf a row for a call of a tool.
 const selectedTool = () => S.view === 'tools' && nav.item;
@@ -41,7 +41,7 @@ const callOf = t => ({ method: 'tools/call', name: t.name, target: t.target, key
 // The actions: key, name, the function run, when (true if it has something to act on), need (why it is not allowed, or
 // ''), and bar (true for a button in the detail).
 const actions = [
-  ...views.map(([view, name], i) => ({ key: String(i + 1), name: `View: ${name}`, run: () => set({ view }) })),
+  ...views.map(([view, name, key]) => ({ key, name: `View: ${name}`, when: () => view !== 'home' || S.status.home, run: () => set({ view }) })),
   { key: 'j', name: 'Next', run: () => moveSelection(1) }, { key: 'k', name: 'Previous', run: () => moveSelection(-1) },
   { key: 'g', name: 'First', run: () => { set({ follow: false }); nav.list && nav.list.to(false); } },
   { key: 'G', name: 'Newest, and follow it', run: () => { set({ follow: true }); nav.list && nav.list.to(true); } },
@@ -56,11 +56,13 @@ const actions = [
   { key: 'o', name: () => S.only ? 'All exchanges' : 'Only this exchange', when: () => hasRow() || S.only, run: () => set({ only: S.only ? '' : S.row }), bar: true },
   { key: 'f', name: 'Only like this…', when: hasRow, run: () => withRow(r => openMenu('filter', r)), bar: true },
   { key: 'F', name: 'Not like this…', when: hasRow, run: () => withRow(r => openMenu('not', r)), bar: true },
-  { key: 'y', name: 'Copy…', when: hasRow, run: () => withRow(r => openMenu('copy', r)), bar: true },
+  { key: 'y', name: 'Copy…', when: () => hasRow() || S.view === 'home', run: () => S.view === 'home' ? nav.item && openMenu('server', nav.item) : withRow(r => openMenu('copy', r)), bar: true },
   { key: 'r', name: 'Send again', when: hasRow, need: powerReason('resend'), run: () => send('resend', { key: S.row }), bar: true },
   { key: 'E', name: 'Edit and send again…', when: hasRow, need: powerReason('resend'), run: () => openDialog('edit', { key: S.row }), bar: true },
   { key: 'b', name: 'Set a fault…', when: () => hasRow() || selectedTool(), need: powerReason('intercept'), run: () => selectedTool() ? openMenu('fault', callOf(selectedTool())) : withRow(r => openMenu('fault', r)), bar: true },
-  { key: 't', name: 'Try a tool…', need: powerReason('call'), run: () => selectedTool() ? tryTool(nav.item) : withRow(r => tryTool(null, r)) },
+  { key: 't', name: () => S.view === 'home' ? 'Try the server' : 'Try a tool…', need: powerReason('call'), run: () => S.view === 'home' && nav.item ? tryServer(nav.item.name) : selectedTool() ? tryTool(nav.item) : withRow(r => tryTool(null, r)) },
+  { key: 'A', name: 'Connect to a URL or demo', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); focusWhenDrawn('add'); } },
+  { key: 'R', name: 'Ask the servers of Home again', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); checkServers(); } },
   { key: 'm', name: 'Mark', when: hasRow, need: powerReason('mark'), run: () => withRow(r => setMark(r, !r.mark, r.note || '')), bar: true },
   { key: 'n', name: 'Note…', when: hasRow, need: powerReason('mark'), run: () => withRow(row => openDialog('note', { row })), bar: true },
   { key: 'a', name: 'Answer the server', when: hasAny('questions'), run: () => focusWhenDrawn('questions') },
@@ -183,6 +185,16 @@ function send(name, body, dialog = S.dialog) {
   })
     .finally(() => S.stop === stop && set({ stop: null }));
 }
+// checkServers asks the servers of Home in the background. Their results are a change, which the view reads.
+export const checkServers = () => post('check', {}).catch(showError);
+// tryServer connects to a server, and shows its tools.
+export function tryServer(target) {
+  const no = powerReason('call')(), stop = new AbortController();
+  if (no) return set({ toast: 'Try: ' + no, bad: true });
+  showToast(`Connecting to ${target}…`, { stop });
+  data.post('do/try', { target }, stop.signal).then(s => s.target ? showToast(`These are the tools of ${target}. t calls the selected tool.`, { view: 'tools', filter: 'target:' + quoteValue(s.target), talk: '', first: false, only: '' })
+    : set({ toast: s.text || s.channel, bad: true }), e => stop.signal.aborted ? showToast('Cancelled.') : showError(e)).finally(() => S.stop === stop && set({ stop: null }));
+}
 export function tryTool(tool, r) {
   const no = powerReason('call')();
   if (no) set({ toast: 'Try a tool: ' + no, bad: true }); else openDialog('try', { tool, row: r });
@@ -191,6 +203,7 @@ export const openMenu = (menu, r) => openDialog('menu', { menu, row: r });
 
 // menuChoices lists the choices for a row: key, name, what they do.
 function menuChoices(menu, r) {
+  if (menu === 'server') return [...r.commands, ...(r.help ? [{ key: 'h', name: 'What helps', line: r.help }] : [])].map(c => ({ key: c.key, name: `${c.name}: ${c.line}`, run: () => { closeDialog(); copyText(c.line); } }));
   if (menu === 'copy') return [['m', 'as mcpc command', 'mcpc'], ['c', 'as curl', 'curl'], ['d', 'as Markdown', 'markdown'], ['j', 'as JSON', 'json'], ['r', 'the request', 'request'], ['k', 'the number', '']].map(([key, name, form]) => ({
     key, name, run: () => { closeDialog(); if (form && data.inline) showError(new Error('A bundle has no copies: mcpc export makes them.')); else form ? post('copy', { key: r.key, form }).then(t => copyText(t.text), showError) : copyText(r.key); } }));
   if (menu === 'fault') return data.faults.map(({ key, kind, name }) => ({ key, name, run: () => { closeDialog(); post('fault', { fault: { kind, method: r.method, name: r.name, target: r.target, key: r.key } }).then(t => showToast(t.text), showError); } }));
@@ -201,7 +214,7 @@ function menuChoices(menu, r) {
 
 function Menu({ menu, row: r }) {
   const list = menuChoices(menu, r);
-  return html`<${Dialog} title=${{ copy: 'Copy', filter: 'Only like this', not: 'Not like this', fault: `Fault for the next ${requestTitle(r)}` }[menu]}><div class="menu" onKeyDown=${e => { const x = list.find(a => a.key === e.key); if (x) { e.preventDefault(); x.run(); } }}>
+  return html`<${Dialog} title=${{ copy: 'Copy', server: 'Copy for this server', filter: 'Only like this', not: 'Not like this', fault: `Fault for the next ${requestTitle(r)}` }[menu]}><div class="menu" onKeyDown=${e => { const x = list.find(a => a.key === e.key); if (x) { e.preventDefault(); x.run(); } }}>
     ${list.map(x => html`<button onClick=${x.run}><kbd>${x.key}</kbd> ${x.code ? html`<code>${x.name}</code>` : x.name}</button>`)}</div><//>`;
 }
 

@@ -17,7 +17,9 @@ export const html = htm.bind((type, props, ...children) => {
   return h(type, props, ...children.map(cleanChildren));
 });
 
-export const views = [['talk', 'Talk'], ['table', 'Table'], ['time', 'Time'], ['tools', 'Tools'], ['streams', 'Streams'], ['secrets', 'Secrets']];
+// views lists the views: id, name, key. shownViews leaves out Home if there are no servers to show, as in a file.
+export const views = [['talk', 'Talk', '1'], ['table', 'Table', '2'], ['time', 'Time', '3'], ['tools', 'Tools', '4'], ['streams', 'Streams', '5'], ['secrets', 'Secrets', '6'], ['home', 'Home', 'H']];
+export const shownViews = () => views.filter(([id]) => id !== 'home' || S.status.home);
 
 // S is the state; set changes it and draws once in the next frame.
 export const S = { view: 'talk', filter: '', sort: '', talk: '', only: '', row: '', tab: 'summary', detail: false,

@@ -1,13 +1,14 @@
 // The page: its data, and the parts around the view.
 import { render, Component } from './vendor/preact.mjs';
 import { useEffect, useState } from './vendor/hooks.mjs';
-import { html, S, set, openDialog, isFollowing, shownTalk, onDraw, saveURL, loadURL, clean, countNoun, formatTime, withoutVersion, showError, views } from './lib.js';
+import { html, S, set, openDialog, isFollowing, shownTalk, onDraw, saveURL, loadURL, clean, countNoun, formatTime, withoutVersion, showError, shownViews } from './lib.js';
 import { remote, inline } from './data.js';
 import { Patterns } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
+import { Home } from './home.js';
 import { useData, catchKey, onKey, Button, Dialogs, Waiting, toggleWord, runActionByKey, showMatching } from './act.js';
 
-const viewComponents = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets };
+const viewComponents = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets, home: Home };
 const quickFilters = ['is:open', 'is:error', 'is:open,cancelled', 'has:question', 'has:finding', 'dur:>1s'];
 
 // Filter is the filter line. While the filter is invalid, the last valid result stays on the screen.
@@ -70,7 +71,9 @@ class App extends Component {
     const { data } = this.props;
     data.watch(status => {
       const { status: was } = S;
-      set({ status, lost: '', ...(S.paused ? {} : { seq: status.seq }) });
+      const begins = this.props.fresh && !this.began && !status.loading;
+      if (begins) this.began = true;
+      set({ status, ...(begins && status.home && !status.rows && S.view === 'talk' ? { view: 'home' } : {}), lost: '', ...(S.paused ? {} : { seq: status.seq }) });
       if (was.questions !== status.questions || status.questions) this.read('questions');
       if (was.held !== status.held || status.held) this.read('held');
       this.conversations();
@@ -109,10 +112,10 @@ class App extends Component {
         <span class="sr" role="status" aria-live="polite">${status.questions ? `${countNoun(status.questions, 'question')} of a server to answer` : ''} ${status.held ? `${countNoun(status.held, 'message')} held` : ''}</span>
         <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${isFollowing() ? 'Following' : 'Follow'} />`}
           ${data.inline ? data.report && html`<button class="act" onClick=${() => openDialog('report')}>Report</button>` : html`<${Button} k="i" short="Hold" /><${Button} k="t" short="Try" /><${Button} k="D" short="Compare" /><${Button} k="x" short="Export" />`}<${Button} k="?" short="Keys" /></div></header>
-      <nav class="views" aria-label="Views">${views.map(([id, name], i) => html`<button aria-current=${view === id ? 'page' : undefined} onClick=${() => set({ view: id })}><kbd>${i + 1}</kbd> ${name}</button>`)}</nav>
+      <nav class="views" aria-label="Views">${shownViews().map(([id, name, key]) => html`<button aria-current=${view === id ? 'page' : undefined} onClick=${() => set({ view: id })}><kbd>${key}</kbd> ${name}</button>`)}</nav>
       <${Filter} data=${data} /><${Waiting} />
       ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${countNoun(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
-      <div key="body" class=${'body' + (S.detail ? ' with-detail' : '')}><${Conversations} /><section class="view" aria-label=${(views.find(([id]) => id === view) || views[0])[1]}><${View} key=${view} data=${data} /></section>
+      <div key="body" class=${'body' + (S.detail ? ' with-detail' : '')}><${Conversations} /><section class="view" aria-label=${(shownViews().find(([id]) => id === view) || shownViews()[0])[1]}><${View} key=${view} data=${data} /></section>
         ${S.detail && html`<section class="detail" aria-label="Detail"><${Detail} data=${data} /></section>`}</div>
       ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}<${Dialogs} />`;
   }

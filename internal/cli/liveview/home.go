@@ -1,0 +1,174 @@
+package liveview
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/connect"
+	"mcpc/internal/live/view"
+	"mcpc/internal/render/term"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+)
+
+// An AskServer asks a known server for its tools, as mcpc servers --check does.
+type AskServer func(ctx context.Context, f *cmdutil.Factory, s *cmdutil.KnownServer) view.Health
+
+// A home has the servers of the Home view. Its mutex guards the fields.
+type home struct {
+	mu sync.Mutex
+	// servers is nil before the first use.
+	servers []view.Server
+	// asking counts the servers that have not responded yet.
+	asking int
+	checks sync.WaitGroup
+}
+
+// Servers returns the servers of the Home view, with the results of the last check; none if the view
+// has no Home.
+func (a *Actor) Servers() []view.Server {
+	if a.AskServer == nil {
+		return nil
+	}
+	a.home.mu.Lock()
+	defer a.home.mu.Unlock()
+	if a.home.servers == nil {
+		a.home.servers, _ = listServers(a.separateInvocation())
+	}
+	return slices.Clone(a.home.servers)
+}
+
+// CheckServers asks all servers that can be asked without a question, in the background. It calls
+// Changed after each result. It starts no second check while one is running.
+func (a *Actor) CheckServers() error {
+	if !a.ActorOptions.Powers.Call {
+		return notAllowed("call")
+	}
+	a.home.mu.Lock()
+	defer a.home.mu.Unlock()
+	if a.AskServer == nil || a.home.asking > 0 || a.ctx.Err() != nil {
+		return nil
+	}
+	g := a.separateInvocation()
+	servers, known := listServers(g)
+	a.home.servers = servers
+	a.home.asking = len(known)
+	for i, s := range known {
+		servers[i].Asking = true
+		a.home.checks.Go(func() {
+			health := a.AskServer(a.ctx, g, s)
+			a.home.mu.Lock()
+			servers[i].Health = safeHealth(health)
+			a.home.asking--
+			a.home.mu.Unlock()
+			a.Changed()
+		})
+	}
+	return nil
+}
+
+// awaitChecks waits for the end of the checks. The context of the Actor must have ended.
+func (a *Actor) awaitChecks() {
+	a.home.mu.Lock() // a check that was about to start has started
+	a.home.mu.Unlock()
+	a.home.checks.Wait()
+}
+
+// listServers returns the servers of the Home view: first the servers of known, which can be asked,
+// in the same order, then the skipped ones.
+func listServers(g *cmdutil.Factory) (servers []view.Server, known []*cmdutil.KnownServer) {
+	known, skipped := g.KnownServers()
+	known = append(known, &cmdutil.KnownServer{ID: connect.DemoEndpoint, Title: "part of mcpc"})
+	for _, s := range known {
+		servers = append(servers, view.Server{Name: s.ID, From: term.Line(s.Title), Commands: commandsFor(g, s.ID)})
+	}
+	for _, s := range skipped {
+		health := safeHealth(view.Health{State: s.Why, Text: s.Why, Help: s.Help(), Failed: s.Why != cmdutil.Disabled})
+		servers = append(servers, view.Server{
+			Name: s.ID, From: term.Line(s.Title), Health: health, Commands: commandsFor(g, s.ID),
+		})
+	}
+	return servers, known
+}
+
+// safeHealth returns a Health whose texts are safe to show and to copy.
+func safeHealth(h view.Health) view.Health {
+	h.Text = term.Line(h.Text)
+	h.Revision = term.Line(h.Revision)
+	h.Help = term.Line(h.Help)
+	return h
+}
+
+// commandsFor returns the command lines to copy for a server.
+func commandsFor(g *cmdutil.Factory, name string) []view.ServerCommand {
+	var commands []view.ServerCommand
+	add := func(key, title, line string) {
+		commands = append(commands, view.ServerCommand{Key: key, Name: title, Line: term.Line(wire.Run(line).String())})
+	}
+	add("c", "Copy", "list -s "+shellwords.Quote(name))
+	if name == connect.DemoEndpoint {
+		return commands
+	}
+	if slices.Contains(g.SessionNames(""), name) {
+		if _, st, err := g.Env.LoadState(); err == nil {
+			if saved, _ := st.Session(name); len(saved.Command) == 0 {
+				add("l", "Log in", "login -s "+shellwords.Quote(name))
+			}
+		}
+		return commands
+	}
+	s, out := g.Env.ServerNamed(name)
+	if out.OK() && s.Kind == target.Stdio {
+		add("p", "Tap", "tap install "+s.Client.Name+" "+shellwords.Quote(s.Name))
+	} else if out.OK() {
+		add("l", "Log in", "login -s "+shellwords.Quote(name))
+	}
+	return commands
+}
+
+// Try connects to a server and lists its tools, which the Tools view then shows. The user named the
+// server, so the view may send requests to it from now on. An untrusted server is not started.
+func (a *Actor) Try(ctx context.Context, server string) (view.Sent, error) {
+	if !a.ActorOptions.Powers.Call {
+		return view.Sent{}, notAllowed("call")
+	}
+	g := a.separateInvocation()
+	if server != connect.DemoEndpoint && !recorded.IsAddress(server) && !isKnownName(g, server) {
+		return view.Sent{}, errors.New("neither a URL nor demo nor a known server; a command is inspected with " +
+			"mcpc inspect -- COMMAND")
+	}
+	a.agreeToServer(server)
+	where := ""
+	r := outgoing{server: server, method: "tools/list"}
+	r.send = func(ctx context.Context, c *connect.Conn, _ consents) (wire.Outcome, consents) {
+		where = c.Where
+		a.agreeToServer(addressOf(where))
+		_, out := c.Listed(ctx, connect.ToolKind, nil)
+		return out, 0
+	}
+	const confirmed = false
+	sent, err := a.send(ctx, g, r, confirmed)
+	if err == nil && sent.Text == "" {
+		sent.Target = where
+	}
+	return sent, err
+}
+
+// agreeToServer notes that the user agreed to send requests to a server.
+func (a *Actor) agreeToServer(server string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.consented[server] |= toServer
+}
+
+// isAgreed reports whether the user agreed to send requests to a server.
+func (a *Actor) isAgreed(server string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.consented[server]&toServer != 0
+}
