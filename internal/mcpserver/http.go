@@ -20,7 +20,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An endpoint serves Streamable HTTP.
+// An endpoint serves Streamable HTTP, and HTTP+SSE if Options.ServesSSE is set.
 type endpoint struct {
 	*Server
 	ctx context.Context
@@ -29,6 +29,8 @@ type endpoint struct {
 	// sessions maps ids to sessions; order has the ids, the least recently used one first.
 	sessions map[string]*httpSession
 	order    []string
+	// sseClients maps ids to the inputs of the clients of HTTP+SSE.
+	sseClients map[string]*io.PipeWriter
 }
 
 // An httpSession is a session with the messages for its GET stream.
@@ -40,12 +42,14 @@ type httpSession struct {
 // Handler returns a handler that serves Streamable HTTP, at whatever path it is mounted on, until
 // ctx is done. It accepts only requests from this machine.
 func (s *Server) Handler(ctx context.Context) http.Handler {
-	e := &endpoint{Server: s, ctx: ctx, sessions: map[string]*httpSession{}}
+	e := &endpoint{
+		Server: s, ctx: ctx, sessions: map[string]*httpSession{}, sseClients: map[string]*io.PipeWriter{},
+	}
 	return http.HandlerFunc(e.serve)
 }
 
-// serve answers one HTTP request: a POST with messages, a GET for the stream of a session, or a DELETE
-// that ends a session. The stateless era has no sessions, and accepts POST only.
+// serve answers one HTTP request: a POST with messages, a GET for the stream of a session, a DELETE
+// that ends a session, or a GET that opens a session of HTTP+SSE. The stateless era has no sessions, and accepts POST only.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if reason := loopback.RejectionReason(r.Host, r.Header); reason != "" {
 		http.Error(w, e.Name+": "+reason, http.StatusForbidden)
@@ -61,11 +65,17 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	namesSession := e.Eras.HasSessions() && r.Header.Get("Mcp-Session-Id") != ""
+	if client := e.findSSE(r); client != nil {
+		e.takeSSE(w, r, client)
+		return
+	}
 	switch {
 	case r.Method == http.MethodPost:
 		e.post(w, r)
 	case r.Method == http.MethodGet && namesSession:
 		e.servePushed(w, r)
+	case e.opensSSE(r):
+		e.serveSSE(w, r)
 	case r.Method == http.MethodDelete && namesSession:
 		if s := e.findSession(w, r); s != nil {
 			e.endSession(s.id)

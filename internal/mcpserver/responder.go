@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"sync"
 
@@ -19,6 +20,7 @@ type responder struct {
 	mu         sync.Mutex
 	headDone   bool
 	hasReplied bool
+	isClosed   bool // the request has ended: nothing may be written
 	replies    []json.RawMessage
 	// size is the number of bytes in replies.
 	size int
@@ -56,21 +58,38 @@ func (o *responder) flush() { _ = http.NewResponseController(o.w).Flush() }
 func (o *responder) send(raw []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.isClosed {
+		return
+	}
 	o.writeHeadLocked()
-	o.writeEventLocked(raw)
+	o.writeEventLocked("message", jsonraw.OneLine(raw))
 }
 
-// writeEventLocked writes a message as an event. The caller holds mu.
-func (o *responder) writeEventLocked(raw []byte) {
-	data := append([]byte("event: message\ndata: "), jsonraw.OneLine(raw)...)
-	_, _ = o.w.Write(append(data, "\n\n"...))
+// sendEvent writes an event that is no message. data must be one line.
+func (o *responder) sendEvent(name string, data []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.writeHeadLocked()
+	o.writeEventLocked(name, data)
+}
+
+// close makes send drop messages. The handler of the request must not return before.
+func (o *responder) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.isClosed = true
+}
+
+// writeEventLocked writes an event. data must be one line. The caller holds mu.
+func (o *responder) writeEventLocked(name string, data []byte) {
+	_, _ = fmt.Fprintf(o.w, "event: %s\ndata: %s\n\n", name, data)
 	o.flush()
 }
 
 // writeRepliesLocked writes the collected replies as events. The caller holds mu.
 func (o *responder) writeRepliesLocked() {
 	for _, raw := range o.replies {
-		o.writeEventLocked(raw)
+		o.writeEventLocked("message", jsonraw.OneLine(raw))
 	}
 	o.replies = nil
 }
@@ -81,7 +100,7 @@ func (o *responder) reply(raw []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.headDone {
-		o.writeEventLocked(raw)
+		o.writeEventLocked("message", jsonraw.OneLine(raw))
 	} else if o.isBatch {
 		o.replies = append(o.replies, raw)
 		o.size += len(raw)

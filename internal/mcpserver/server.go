@@ -49,6 +49,8 @@ type Options struct {
 	MaxSessions int
 	// Dropped is called when a message was dropped because the client does not read its GET stream.
 	Dropped func()
+	// ServesSSE is set if clients may use the transport HTTP+SSE, too.
+	ServesSSE bool
 	// Admit returns the status and the reason to refuse a request with before its body is read;
 	// status 0 admits the request. It may be nil.
 	Admit func(r *http.Request) (status int, reason string)

@@ -120,6 +120,7 @@ func New(o Options) *Gateway {
 			Eras:        bridge.BothEras,
 			SessionID:   o.Token,
 			MaxSessions: maxPeers,
+			ServesSSE:   true,
 			Admit:       o.Admit,
 			Dropped:     func() { g.showOnce(textIsKey, "messages were left out: the client does not read its GET stream") },
 		},
@@ -270,39 +271,61 @@ func (g *Gateway) initialize(c mcpserver.Caller, m *wire.Message) mcpserver.Job 
 		return mcpserver.Replying(refused)
 	}
 	g.open(c.Session)
-	return g.withInstructions(c, func(instructions string) []byte {
+	return g.withOpening(c, func(o opening) []byte {
 		var b jsonraw.Builder
 		b.Text("protocolVersion", revision)
-		b.Raw("capabilities", json.RawMessage(capabilities))
-		b.Raw("serverInfo", g.identity())
-		if instructions != "" {
-			b.Text("instructions", instructions)
+		b.Raw("capabilities", o.capabilities)
+		b.Raw("serverInfo", o.identity)
+		if o.instructions != "" {
+			b.Text("instructions", o.instructions)
 		}
 		return wire.ComposeResult(m.ID, b.Bytes())
 	})
 }
 
-// instructionsTimeout is how long the first response to a client waits for the instructions of a
-// single server. A client waits longer for it.
-const instructionsTimeout = 2 * time.Second
+// An opening is what the first response to a client says about the server.
+type opening struct {
+	identity, capabilities json.RawMessage
+	instructions           string
+}
 
-// withInstructions returns a job that calls compose with the instructions for clients: those of a
-// single server whose tools keep their names, if it answers in time. Several servers get a text that
-// explains the names.
-func (g *Gateway) withInstructions(c mcpserver.Caller, compose func(instructions string) []byte) mcpserver.Job {
+// openingTimeout is how long the first response to a client waits for a single server. A client waits
+// longer for it.
+const openingTimeout = 2 * time.Second
+
+// withOpening returns a job that calls compose with what the first response says. A single server whose
+// tools keep their names describes itself, if it answers in time. Otherwise the gateway describes itself.
+func (g *Gateway) withOpening(c mcpserver.Caller, compose func(opening) []byte) mcpserver.Job {
+	own := opening{g.identity(), json.RawMessage(capabilities), g.instructions()}
 	p := g.peerFor(c)
 	if !g.Plain || len(g.Members) != 1 || p == nil {
-		return mcpserver.Replying(compose(g.instructions()))
+		return mcpserver.Replying(compose(own))
 	}
 	return mcpserver.Job{MayWait: true, Run: func(ctx context.Context, _ func([]byte)) []byte {
-		ctx, stop := context.WithTimeout(ctx, instructionsTimeout)
+		ctx, stop := context.WithTimeout(ctx, openingTimeout)
 		defer stop()
 		conn, _ := p.links[0].waitConnected(ctx)
 		if conn == nil {
-			return compose("")
+			return compose(opening{own.identity, own.capabilities, ""})
 		}
-		return compose(conn.Info().Instructions)
+		info := conn.Info()
+		if info.ServerInfo == nil {
+			info.ServerInfo = own.identity
+		}
+		return compose(opening{info.ServerInfo, sharedCapabilities(info.Capabilities), info.Instructions})
 	}}
+}
+
+// sharedCapabilities returns the capabilities of the gateway that a server has, too. It always has tools,
+// because the gateway has tools in place of those of a server that fails.
+func sharedCapabilities(theirs json.RawMessage) json.RawMessage {
+	shared := json.RawMessage(capabilities)
+	for _, name := range []string{"prompts", "resources", "completions", "logging"} {
+		if jsonraw.First(theirs, name) == nil {
+			shared = jsonraw.Without(shared, name)
+		}
+	}
+	return shared
 }
 
 // discover answers server/discover, and starts connecting to the servers.
@@ -310,20 +333,20 @@ func (g *Gateway) discover(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	if p := g.peerFor(c); p != nil {
 		p.connectAll()
 	}
-	return g.withInstructions(c, func(instructions string) []byte {
+	return g.withOpening(c, func(o opening) []byte {
 		var b jsonraw.Builder
 		b.Text("resultType", "complete")
 		b.Raw(
 			"supportedVersions",
 			jsonraw.ListOf(g.server.Eras.Revisions(), func(v string) []byte { return jsonraw.Quote(v) }),
 		)
-		b.Raw("capabilities", json.RawMessage(capabilities))
-		if instructions != "" {
-			b.Text("instructions", instructions)
+		b.Raw("capabilities", o.capabilities)
+		if o.instructions != "" {
+			b.Text("instructions", o.instructions)
 		}
 		b.Number("ttlMs", 0) // the servers may change at any time
 		b.Text("cacheScope", "private")
-		b.Raw("_meta", jsonraw.With(nil, bridge.MetaServer, g.identity()))
+		b.Raw("_meta", jsonraw.With(nil, bridge.MetaServer, o.identity))
 		return wire.ComposeResult(m.ID, b.Bytes())
 	})
 }
