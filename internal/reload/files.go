@@ -31,8 +31,8 @@ type Files struct {
 }
 
 // WatchFiles watches the files that the patterns select, relative to dir, until Close. note is called
-// with what the user should know, such as a pattern that selects no file yet. It returns an error for
-// an invalid pattern, or if the system cannot watch files.
+// with what the user should know, such as a pattern that selects no file yet. The error is a PatternError,
+// or the system's.
 func WatchFiles(dir string, patterns []string, note func(text string)) (*Files, error) {
 	f := &Files{
 		Changed: make(chan struct{}, 1), note: note, ended: make(chan struct{}),
@@ -47,7 +47,7 @@ func WatchFiles(dir string, patterns []string, note func(text string)) (*Files, 
 	}
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		return nil, fmt.Errorf("the system cannot watch files: %w", err)
+		return nil, err
 	}
 	f.watcher = watcher
 	for _, p := range f.patterns {

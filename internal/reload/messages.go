@@ -238,7 +238,7 @@ func (s *Server) finishRequest(g *generation, m *wire.Message) {
 	if m.Kind == wire.Response {
 		s.session.noteResult(r, m)
 		if r.message.Method == methodInitialize {
-			g.capabilities = jsonraw.OrEmpty(jsonraw.First(m.Result, "capabilities"))
+			g.capabilities = capabilitiesOf(m)
 			if s.session.initialized != nil {
 				g.wantLists()
 			}

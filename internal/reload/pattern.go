@@ -22,6 +22,13 @@ type pattern struct {
 	depth int
 }
 
+// A PatternError is the error for a pattern that cannot be parsed.
+type PatternError struct{ Pattern string }
+
+func (e PatternError) Error() string {
+	return fmt.Sprintf("the pattern %q has an invalid bracket", e.Pattern)
+}
+
 // parsePattern parses a pattern that is relative to dir: * and ? match within one name, ** matches
 // any number of directories, {a,b} is a choice. A pattern without wildcards selects a file, or all
 // files below a directory.
@@ -50,7 +57,7 @@ func parsePattern(dir, text string) (pattern, error) {
 	}
 	re, err := regexp.Compile(source + "$")
 	if err != nil {
-		return pattern{}, fmt.Errorf("the pattern %q has a bracket without an end", text)
+		return pattern{}, PatternError{text}
 	}
 	return pattern{text: text, base: base, regexp: re, depth: depth}, nil
 }

@@ -187,6 +187,8 @@ type fakeProcess struct {
 	revision string
 	refusal  string
 	tools    []string
+	// capability is one more capability that the process declares, or "".
+	capability string
 }
 
 func newFakeProcess(t *testing.T) *fakeProcess {
@@ -260,7 +262,7 @@ func (p *fakeProcess) answer(m *wire.Message) string {
 		if p.refusal != "" {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":%q}}`, m.ID, p.refusal)
 		}
-		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{},"prompts":{}}}`, p.revision)
+		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{},"prompts":{}%s}}`, p.revision, p.capability)
 	case "server/discover":
 		result = fmt.Sprintf(`{"supportedVersions":[%q],"capabilities":{"tools":{}}}`, p.revision)
 	case "tools/list": // one tool a page
@@ -598,6 +600,20 @@ func TestEndOfTheClientEndsTheProcess(t *testing.T) {
 	p = h.next().allow("a")
 	p.expect(initialize)
 	h.wait()
+}
+
+func TestOtherCapabilitiesAreNoted(t *testing.T) {
+	h, _ := openLegacy(t, nil)
+	restart := func() {
+		p := h.restart()
+		p.capability = `,"logging":{}`
+		p.allow("a")
+	}
+	restart()
+	h.expectNote("other capabilities")
+	h.expectNote("restarted (process 2)")
+	restart()
+	h.expectNote("restarted (process 3)")
 }
 
 func TestBatchesAreSplit(t *testing.T) {

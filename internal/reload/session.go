@@ -42,8 +42,10 @@ type session struct {
 	// initialize is the client's line of the handshake that a process has accepted, or nil. initialized
 	// is the client's line that completed it, or nil.
 	initialize, initialized []byte
-	// revision is the revision that client and server use, or "".
-	revision string
+	// revision is the revision that client and server use, or "". capabilities are what the last process
+	// has declared in the handshake.
+	revision     string
+	capabilities json.RawMessage
 	// meta is the _meta of the client's last request that names its revision, without the members
 	// about that request; nil if requests do not name it.
 	meta json.RawMessage
@@ -77,7 +79,10 @@ func (s *session) noteResult(r *clientMessage, result *wire.Message) {
 	case methodInitialize:
 		revision := text(jsonraw.First(result.Result, "protocolVersion"))
 		// A client may have sent initialized before the result.
-		*s = session{initialize: r.line, initialized: s.initialized, revision: revision, meta: s.meta}
+		*s = session{
+			initialize: r.line, initialized: s.initialized, revision: revision,
+			capabilities: capabilitiesOf(result), meta: s.meta,
+		}
 	case methodSetLevel:
 		s.level = r.line
 	case methodSubscribe:
@@ -91,6 +96,11 @@ func (s *session) noteResult(r *clientMessage, result *wire.Message) {
 			s.revision = version
 		}
 	}
+}
+
+// capabilitiesOf returns what a process declares in the result of a handshake.
+func capabilitiesOf(result *wire.Message) json.RawMessage {
+	return jsonraw.OrEmpty(jsonraw.First(result.Result, "capabilities"))
 }
 
 // unsubscribe removes the subscription to the resource that a request names.
@@ -125,7 +135,10 @@ func (s *Server) openSession(g *generation) error {
 			return fmt.Errorf("the restarted server refused the handshake: %s", m.Error.Message)
 		}
 		isSame = text(jsonraw.First(m.Result, "protocolVersion")) == session.revision
-		capabilities = jsonraw.OrEmpty(jsonraw.First(m.Result, "capabilities"))
+		capabilities = capabilitiesOf(m)
+		if !bytes.Equal(capabilities, session.capabilities) {
+			s.options.Note("the server declares other capabilities than before; the client sees them when it connects again")
+		}
 	} else if session.meta != nil {
 		m := s.ask(context.Background(), g, methodDiscover, requestWith(methodDiscover, session.meta, ""))
 		if m == nil {
@@ -187,6 +200,7 @@ func (s *Server) release(g *generation, capabilities json.RawMessage) bool {
 		return false
 	}
 	g.capabilities = capabilities
+	s.session.capabilities = capabilities
 	if s.session.initialized != nil {
 		g.input.add(s.session.initialized)
 	}

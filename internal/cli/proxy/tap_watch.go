@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -91,8 +92,11 @@ func (t *watchedTap) run(ctx context.Context, stop func(), faults *faulty.Faults
 		return cmdutil.Exit(usage.LocalIO("finding the working directory", err))
 	}
 	files, err := reload.WatchFiles(dir, o.watch.Patterns, t.note)
-	if err != nil {
+	if _, isInvalid := errors.AsType[reload.PatternError](err); isInvalid {
 		return usage.New("--watch: "+err.Error(), "--watch 'src/**/*.ts'")
+	}
+	if err != nil {
+		return cmdutil.Exit(usage.LocalIO("watching files", err))
 	}
 	defer files.Close()
 	seen := t.watcher.MessageWriter(wire.Received)
@@ -118,8 +122,8 @@ func (t *watchedTap) run(ctx context.Context, stop func(), faults *faulty.Faults
 		sent.Close()
 		toServer.Close()
 	}()
-	t.runBuild(ctx)
 	changes := t.mergeSignals(ctx, files.Changed)
+	t.runBuild(ctx)
 	err = server.Run(ctx, reload.Rebuild(ctx, changes, t.runBuild, t.note))
 	if ctx.Err() == nil {
 		_ = toClient.Close()
