@@ -106,9 +106,9 @@ func (c *Conn) setTarget(t target.Target) {
 	c.Where = c.Env.Secrets.Text(c.Where)
 }
 
-// CommandLine returns a command as a line without secrets.
+// CommandLine returns a command as a line without secrets and the values of header fields.
 func CommandLine(argv []string) string {
-	return strings.Join(QuotedWords(redact.RedactCommand(argv)), " ")
+	return strings.Join(QuotedWords(redact.ShownCommand(argv)), " ")
 }
 
 // DemoEndpoint names the built-in demo server in place of a URL.

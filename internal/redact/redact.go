@@ -3,6 +3,7 @@ package redact
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -78,6 +79,66 @@ func RedactCommand(argv []string) []string {
 		}
 	}
 	return out
+}
+
+// ShownCommand returns the words of a command as RedactCommand does, and hides in addition the values
+// of header fields in flags: a server may take a secret in a field of any name. The values of
+// plainFields and references to variables stay readable.
+func ShownCommand(argv []string) []string {
+	out := RedactCommand(argv)
+	for i := range argv {
+		if before, value, isField := headerWord(argv, i); isField {
+			out[i] = before + hideHeaderValue(before, value)
+		}
+	}
+	return out
+}
+
+// headerFlags are the flags of mcpc, mcp-remote, supergateway and curl whose value is a header field.
+var headerFlags = []string{"--header", "-H"}
+
+// headerWord returns the value of the header field in a word of a command, and the part of the word
+// before it. It reports whether the word has a header field.
+func headerWord(argv []string, i int) (before, value string, isField bool) {
+	field := argv[i]
+	if i == 0 || !slices.Contains(headerFlags, argv[i-1]) {
+		field, isField = strings.CutPrefix(field, "--header=")
+		if !isField {
+			return "", "", false
+		}
+	}
+	_, value, hasColon := strings.Cut(field, ":")
+	value = strings.TrimLeft(value, jsonraw.WhiteSpace)
+	return strings.TrimSuffix(argv[i], value), value, hasColon
+}
+
+// hideHeaderValue hides the value of a header field. before is the word up to the value, with the
+// field's name.
+func hideHeaderValue(before, value string) string {
+	name := strings.TrimRight(strings.TrimPrefix(before, "--header="), ":"+jsonraw.WhiteSpace)
+	isPlain := slices.ContainsFunc(slices.Collect(maps.Keys(plainFields)), func(plain string) bool {
+		return strings.EqualFold(plain, name)
+	})
+	if isPlain || isReference(value) {
+		return value
+	}
+	scheme, rest, _ := strings.Cut(value, " ")
+	if !authSchemes[strings.ToLower(scheme)] {
+		return hide(value)
+	}
+	if isReference(rest) {
+		return value
+	}
+	return scheme + " " + hide(rest)
+}
+
+// isReference reports whether a text is only a reference to a variable, as ${NAME} or $NAME.
+func isReference(text string) bool {
+	name, isVariable := strings.CutPrefix(text, "$")
+	if strings.HasPrefix(name, "{") && strings.HasSuffix(name, "}") {
+		name = name[1 : len(name)-1]
+	}
+	return isVariable && name != "" && !strings.ContainsAny(name, "${}"+jsonraw.WhiteSpace)
 }
 
 // isTextWord reports whether a word is text or JSON and not a URL, although it may have an "@": it

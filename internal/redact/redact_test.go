@@ -2,6 +2,7 @@ package redact
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -178,6 +179,27 @@ func TestRedactCommand(t *testing.T) {
 		if after := s.Text("x " + canary + " y"); c.learnt && strings.Contains(after, canary) {
 			t.Errorf("%s: the secret is not learnt", c.word)
 		}
+	}
+}
+
+func TestShownCommandHidesHeaderFields(t *testing.T) {
+	words := []string{
+		"serve", "-H", "X-Session: " + canary, "--header=X-Tenant:" + canary, "--header", "Authorization: Bearer " + canary,
+		"--header", "Authorization: Bearer ${TOKEN}", "--header", "X-Note: $NOTE", "--header", "X-Mixed: $NOTE " + canary,
+		"--header", "user-agent: " + canary, "X-Free: word", "-H",
+	}
+	hidden := Redacted(canary)
+	want := []string{
+		"serve", "-H", "X-Session: " + hidden, "--header=X-Tenant:" + hidden, "--header", "Authorization: Bearer " + hidden,
+		"--header", "Authorization: Bearer ${TOKEN}", "--header", "X-Note: $NOTE", "--header", "X-Mixed: " + Redacted("$NOTE "+canary),
+		"--header", "user-agent: " + canary, "X-Free: word", "-H",
+	}
+	got := ShownCommand(words)
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if again := ShownCommand(got); !slices.Equal(again, got) {
+		t.Errorf("shown again: %q", again)
 	}
 }
 

@@ -15,6 +15,7 @@ var (
 		"assertion",
 		"auth",
 		"authorization",
+		"bearer",
 		"cookie",
 		"cookies",
 		"credential",

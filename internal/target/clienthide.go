@@ -20,8 +20,8 @@ var secretMembers = []string{"env", "envs", "environment", "env_vars", "headers"
 const maxShownDepth = 32
 
 // Hidden returns the text of a client's file without secrets: without the values of variables and
-// header fields anywhere in the file, and without the comments among them. It returns nil if it
-// cannot parse the file.
+// header fields anywhere in the file, without the comments among them, and without the secrets in
+// lists of arguments. It returns nil if it cannot parse the file.
 func (c Client) Hidden(text []byte) []byte {
 	if isTOML(c.paths[""]) {
 		return c.hideTOML(text)
@@ -66,6 +66,7 @@ func (h *hider) hideIn(v *hujson.Value, path []string) {
 		return
 	}
 	if list, isList := v.Value.(*hujson.Array); isList {
+		h.hideWords(list)
 		for i := range list.Elements {
 			h.hideIn(&list.Elements[i], append(path[:len(path):len(path)], "")) // append copies path
 		}
@@ -79,6 +80,21 @@ func (h *hider) hideIn(v *hujson.Value, path []string) {
 			h.edits = append(h.edits, edit{spanOfValue(value), h.hideValues(value)})
 		} else {
 			h.hideIn(value, inside)
+		}
+	}
+}
+
+// hideWords adds edits that hide the secrets among the texts of a list, which may be the words of a
+// command.
+func (h *hider) hideWords(list *hujson.Array) {
+	words := make([]string, len(list.Elements))
+	for i := range list.Elements {
+		v := &list.Elements[i]
+		words[i], _ = jsonraw.Text(h.plain[v.StartOffset:v.EndOffset]) // "" if it is no text
+	}
+	for i, shown := range redact.ShownCommand(words) {
+		if shown != words[i] {
+			h.edits = append(h.edits, edit{spanOfValue(&list.Elements[i]), quote(shown)})
 		}
 	}
 }
@@ -172,11 +188,30 @@ func (h *tomlHider) hideIn(path []string, n *unstable.Node) bool {
 		}
 		h.hideIn(path, n.Value())
 	case unstable.Array, unstable.InlineTable:
+		h.hideWords(n)
 		for it := n.Children(); it.Next(); {
 			h.hideIn(path, it.Node())
 		}
 	}
 	return false
+}
+
+// hideWords adds edits that hide the secrets among the texts of a list, which may be the words of a
+// command.
+func (h *tomlHider) hideWords(list *unstable.Node) {
+	var words []string
+	var places []span
+	for it := list.Children(); it.Next(); {
+		if it.Node().Kind == unstable.String {
+			words = append(words, string(it.Node().Data))
+			places = append(places, spanOf(it.Node()))
+		}
+	}
+	for i, shown := range redact.ShownCommand(words) {
+		if shown != words[i] {
+			h.edits = append(h.edits, edit{places[i], quote(shown)})
+		}
+	}
 }
 
 // hide hides the values in n, and the text of a comment.

@@ -139,8 +139,13 @@ func (e *Edit) Apply(
 		f.Note(fmt.Sprintf("nothing to change in %s: %q %s", term.Line(file), e.Server, unchanged))
 		return nil
 	}
-	f.Secrets.LearnCommand(e.Client.CommandOf(old, e.Server)) // the commands may be in the lines that are shown
-	f.Secrets.LearnCommand(e.Client.CommandOf(changed, e.Server))
+	f.Secrets.Variables = true // the lines that are shown may have references to variables
+	for _, text := range [][]byte{old, changed} {
+		servers, _ := e.ReadServers(f, text) // an invalid file is not shown
+		for _, s := range servers {
+			f.Secrets.LearnCommand(s.Command)
+		}
+	}
 	fmt.Fprintf(
 		f.Stdout(),
 		"%s\n%s",
@@ -165,6 +170,19 @@ func (e *Edit) Apply(
 	}
 	f.Note("written; the previous file is " + backup + " (mode 0600); restart " + e.Client.Title)
 	return nil
+}
+
+// ReadServers returns the servers in the text of the configuration; an empty text has none.
+func (e *Edit) ReadServers(f *cmdutil.Factory, text []byte) ([]target.Server, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, nil
+	}
+	doc, err := target.Decode(e.Client.File(runtime.GOOS, f.Getenv), text)
+	if err != nil {
+		return nil, err
+	}
+	const file, folder = "", ""
+	return target.Servers(e.Client, file, folder, doc), nil
 }
 
 // createFile writes a new file, readable only by its owner, and the folders around it.

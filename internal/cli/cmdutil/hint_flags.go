@@ -20,7 +20,7 @@ func (f *Factory) NameServer(argv []string) {
 	hints := hint.Context{Flags: f.hintFlags}
 	if len(argv) > 0 {
 		hints.ServerCommand = hint.Elsewhere
-		if slices.Equal(redact.RedactCommand(argv), argv) {
+		if slices.Equal(redact.ShownCommand(argv), argv) {
 			hints.ServerCommand = "-- " + connect.CommandLine(argv)
 		}
 	} else if f.ServerGiven && f.Server != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -82,7 +81,7 @@ func install(
 	as string,
 ) ([]byte, error) {
 	server := e.Server
-	entries, err := readEntries(f, old, e)
+	entries, err := e.ReadServers(f, old)
 	if err != nil {
 		return nil, err
 	}
@@ -180,19 +179,6 @@ func remove(f *cmdutil.Factory, old []byte, e clientfile.Edit) ([]byte, error) {
 // isServed reports whether a command is mcpc serve.
 func isServed(self string, argv []string) bool {
 	return len(argv) > 1 && target.SameProgram(argv[0], self) && argv[1] == "serve"
-}
-
-// readEntries returns the servers in the text of a configuration; an empty text has none.
-func readEntries(f *cmdutil.Factory, text []byte, e *clientfile.Edit) ([]target.Server, error) {
-	if len(strings.TrimSpace(string(text))) == 0 {
-		return nil, nil
-	}
-	doc, err := target.Decode(e.Client.File(runtime.GOOS, f.Getenv), text)
-	if err != nil {
-		return nil, err
-	}
-	const file, folder = "", ""
-	return target.Servers(e.Client, file, folder, doc), nil
 }
 
 // entryNamed returns the server with a name, or false if there is none.

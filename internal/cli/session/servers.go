@@ -123,7 +123,8 @@ func listServers(f *cmdutil.Factory) []serverRow {
 	for _, s := range f.Env.ConfiguredServers() {
 		r := serverRow{
 			ID: s.ID(), Name: s.Name, From: s.Client.Name, Title: s.Client.Title, File: s.File, Kind: s.Kind,
-			Command: f.Secrets.Command(s.Command), Cwd: s.Cwd, Env: append(target.Names(s.Env), s.Passed...),
+			Command: sliceutil.Map(redact.ShownCommand(s.Command), f.Secrets.Text),
+			Cwd:     s.Cwd, Env: append(target.Names(s.Env), s.Passed...),
 			URL: f.Secrets.Text(redact.RedactURL(s.URL)), Headers: target.Names(s.Headers), Uses: s.Variables(),
 			Disabled: s.Disabled, Problem: s.Problem, standing: host.StandingOf(trusts, s), server: &s,
 		}
@@ -161,6 +162,7 @@ func (r serverRow) note() string {
 // runServers lists the configured servers, or shows the servers with that name or id in full. name
 // is "" for the list.
 func runServers(ctx context.Context, f *cmdutil.Factory, name string) error {
+	f.Secrets.Variables = true // entries may have references to variables
 	rows := listServers(f)
 	if name != "" {
 		rows = slices.DeleteFunc(rows, func(r serverRow) bool { return r.Name != name && r.ID != name })

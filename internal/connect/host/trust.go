@@ -86,7 +86,10 @@ func ServerFacts(e *Env, s target.Server) [][]string {
 			rows = append(rows, []string{name, value})
 		}
 	}
-	add("command", strings.Join(sliceutil.Map(e.Secrets.Command(s.Command), ShownWord), " "))
+	words := sliceutil.Map(redact.ShownCommand(s.Command), func(word string) string {
+		return ShownWord(e.Secrets.Text(word))
+	})
+	add("command", strings.Join(words, " "))
 	add("url", e.Secrets.Text(redact.RedactURL(s.URL)))
 	add("directory", commandFolder(s))
 	add("environment", strings.Join(append(target.Names(s.Env), s.Passed...), ", "))
