@@ -3,10 +3,12 @@ package tui
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
@@ -16,6 +18,8 @@ import (
 type homeState struct {
 	mayStart   bool // the view begins with Home if nothing is recorded
 	hasChecked bool // the servers were asked once
+	// isUntouched is true from the start at Home to the first key.
+	isUntouched bool
 }
 
 // showHome switches to the Home view. The first time, it asks the servers.
@@ -41,7 +45,20 @@ func (m *model) startAtHome() tea.Cmd {
 	if m.status.Rows > 0 || !m.status.Home || !isUntouched {
 		return nil
 	}
+	m.home.isUntouched = true
 	return m.showHome()
+}
+
+// leaveHome shows the Talk view if a client begins before the first key of a view that started at
+// Home. It reports whether it did.
+func (m *model) leaveHome() bool {
+	isByClient := func(c view.Conversation) bool { return c.By != capture.ByCommand }
+	if !m.home.isUntouched || !slices.ContainsFunc(m.conversations.all, isByClient) {
+		return false
+	}
+	m.home.isUntouched = false
+	m.view = viewTalk
+	return true
 }
 
 // checkServers asks the servers in the background.

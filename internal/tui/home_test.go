@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // unrecorded returns a reader without exchanges.
@@ -57,4 +58,27 @@ func TestViewWithoutActorHasNoHome(t *testing.T) {
 			t.Error("Home is shown")
 		}
 	})
+}
+
+func TestHomeIsLeftForFirstClient(t *testing.T) {
+	for _, key := range []string{"", "j"} {
+		r := unrecorded()
+		play(t, 120, 24, r, newActor(), func(p *player) {
+			p.shows("configured in")
+			if key != "" {
+				p.keys(key)
+			}
+			r.mu.Lock()
+			r.blocks, r.talks = newReader().blocks, newReader().talks
+			r.mu.Unlock()
+			r.announce()
+			time.Sleep(time.Second) // of the bubble
+			p.settle()
+			if key == "" {
+				p.shows("call get_file")
+			} else {
+				p.shows("configured in")
+			}
+		})
+	}
 }

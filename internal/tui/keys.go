@@ -28,6 +28,7 @@ func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
 		return tea.Suspend
 	}
 	m.statusLine.flash = ""
+	m.home.isUntouched = false
 	if m.dialog != nil {
 		return m.dialogKey(press)
 	}

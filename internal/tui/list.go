@@ -100,8 +100,10 @@ func (m *model) loadConversations() tea.Cmd {
 		all := reader.Conversations()
 		return func(m *model) tea.Cmd {
 			m.conversations.replace(all)
+			leftHome := m.leaveHome()
 			hasNoFilter := m.query.filter == "" && m.query.onlyKeys == nil
-			if m.conversations.chooseForUser(hasNoFilter, m.followsTalk()) {
+			hasChosen := m.conversations.chooseForUser(hasNoFilter, m.followsTalk())
+			if hasChosen || leftHome {
 				return m.reloadLists()
 			}
 			return nil

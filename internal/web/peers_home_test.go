@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/live"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tests/chromium"
 )
@@ -14,7 +15,21 @@ import (
 // unrecorded is a Reader of a view in which nothing is recorded.
 type unrecorded struct{ *dummy }
 
-func (unrecorded) Status() view.Status { return view.Status{Home: true} }
+// Conversations returns none until an exchange is recorded.
+func (u unrecorded) Conversations() []view.Conversation {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.seq == 1 {
+		return nil
+	}
+	return []view.Conversation{{ID: "1.1", Client: "app", By: "tap", First: true}}
+}
+
+func (u unrecorded) Status() view.Status {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return view.Status{Status: live.Status{Seq: u.seq}, Home: true}
+}
 
 // homeServers returns servers in several states.
 func homeServers() []view.Server {
@@ -78,5 +93,22 @@ func TestPeerHomeReads(t *testing.T) {
 	p.Await(`document.querySelector('.toast.bad').textContent.startsWith('Try')`)
 	if did := strings.Join(a.deeds(), ""); did != "" {
 		t.Errorf("the page did %s", did)
+	}
+}
+
+// TestPeerHomeIsLeft holds: a page that began with Home shows the first client that begins, but not
+// after the user did something.
+func TestPeerHomeIsLeft(t *testing.T) {
+	for key, want := range map[string]string{"": "Talk", "j": "Home"} {
+		r := newDummy()
+		p, _ := open(t, chromium.Share(t), unrecorded{r}, &fakeActor{servers: homeServers()})
+		p.Await(`document.querySelectorAll('.card').length === 5`)
+		p.Type(key)
+		r.change()
+		p.Await(`document.querySelectorAll('.talk-entry').length === 2`)
+		p.Await(settled)
+		if got := p.Text(`document.querySelector('.views [aria-current]').textContent`); !strings.Contains(got, want) {
+			t.Errorf("after %q the page shows %s, want %s", key, got, want)
+		}
 	}
 }

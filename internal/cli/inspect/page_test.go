@@ -48,6 +48,29 @@ func TestInspectWebActs(t *testing.T) {
 	}
 }
 
+// Home asks servers and tries them only with --allow call, and starts no command of the page's user.
+func TestInspectWebHome(t *testing.T) {
+	b := clitest.EnterHome(t)
+	p := b.Page()
+	p.Has("check", `{}`, "may only read")
+	p.Has("try", `{"target":"demo"}`, "may only read")
+	if got := string(p.Send("GET", "/api/servers", "")); !strings.Contains(got, `"name":"demo"`) || strings.Contains(got, "asking") {
+		t.Errorf("the servers: %s", got)
+	}
+	p = b.Page("--allow", "call")
+	p.Has("try", `{"target":"demo"}`, `"target":"demo"`)
+	p.Has("try", `{"target":"touch x"}`, "mcpc inspect -- COMMAND")
+	p.Has("try", `{"target":"http://127.0.0.1:1/mcp"}`, "connection refused")
+	p.Has("check", `{}`, "true")
+	got := ""
+	for begin := time.Now(); !strings.Contains(got, `"state":"ok"`) && time.Since(begin) < time.Minute; {
+		got = string(p.Send("GET", "/api/servers", ""))
+	}
+	if !strings.Contains(got, `"state":"ok","text":"ok","protocol":"2026-07-28","tools":`) {
+		t.Errorf("the servers after the check: %s", got)
+	}
+}
+
 // The file for a colleague is a page by its name, and a recording by its content: of one call it has
 // the handshake and the list of tools too.
 func TestInspectWebExportsAPage(t *testing.T) {

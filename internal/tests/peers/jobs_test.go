@@ -424,7 +424,7 @@ func TestPeerJobs(t *testing.T) {
 		l := &lab{t: t, tools: l.tools, home: t.TempDir()}
 		l.env = append(program.CleanEnv(), "MCPC_STATE="+l.home, "HOME="+l.home, "LC_ALL=C.UTF-8")
 		y, p := l.tty(t, 120, 40), l.paged(t, b)
-		y.sees(`nothing recorded yet`)
+		y.sees(`part of mcpc`)
 		y.shoot("7-empty")
 		p.shoot("7-empty")
 		cmd := exec.Command(l.tools[0], append(append(l.job("hang")[1:], "stdio", "mcpc", "tap", "--"), peerNamed(t, "everything-stdio").start(t)[1:]...)...)

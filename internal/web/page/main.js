@@ -66,6 +66,7 @@ class App extends Component {
   componentDidMount() {
     onDraw(() => this.setState({}));
     addEventListener('keydown', catchKey, true);
+    for (const input of ['keydown', 'pointerdown']) addEventListener(input, () => { this.atHome = false; }, true);
     addEventListener('keydown', onKey);
     this.tick = setInterval(() => (S.status.open || S.held.length || S.questions.length) && !document.hidden && this.setState({}), 1000);
     const { data } = this.props;
@@ -73,7 +74,8 @@ class App extends Component {
       const { status: was } = S;
       const begins = this.props.fresh && !this.began && !status.loading;
       if (begins) this.began = true;
-      set({ status, ...(begins && status.home && !status.rows && S.view === 'talk' ? { view: 'home' } : {}), lost: '', ...(S.paused ? {} : { seq: status.seq }) });
+      if (begins && status.home && !status.rows && S.view === 'talk') { this.atHome = true; set({ view: 'home' }); }
+      set({ status, lost: '', ...(S.paused ? {} : { seq: status.seq }) });
       if (was.questions !== status.questions || status.questions) this.read('questions');
       if (was.held !== status.held || status.held) this.read('held');
       this.conversations();
@@ -86,6 +88,8 @@ class App extends Component {
     this.asked = true;
     this.props.data.get('conversations').then(conversations => {
       const first = this.props.fresh && conversations.find(c => c.first), follow = S.first && S.follow && !S.paused;
+      // A page that began with Home shows the first client that begins, unless the user has done something.
+      if (this.atHome && conversations.some(c => c.by !== 'command')) { this.atHome = false; set({ view: 'talk' }); }
       set({ conversations, ...(first && (follow || !this.chosen && !S.talk) ? { talk: first.id, first: true } : {}) });
       this.chosen = true;
     }, showError).finally(() => setTimeout(() => {
