@@ -53,4 +53,9 @@ func TestServersThatViewsMayCall(t *testing.T) {
 			}
 		}
 	}
+	a := NewActor(ActorOptions{Factory: f})
+	a.agreeToServer("file-command") // the user tried it
+	if !a.isReachable(f, "file-command") || a.isReachable(f, "command") {
+		t.Error("only the server that was tried is reachable")
+	}
 }
