@@ -177,7 +177,7 @@ func (l *link) runLogin(ctx context.Context, a *login, flow *auth.Flow, request 
 }
 
 // storePollInterval is how often a login looks whether another process has logged in.
-const storePollInterval = time.Second
+const storePollInterval = 200 * time.Millisecond
 
 // isStored reports whether the store has another token than the refused one: another process has logged
 // in.
