@@ -295,22 +295,60 @@ func address(t *testing.T, text string) string {
 	return "http" + strings.Fields(rest)[0]
 }
 
+// changeServer changes what ts-auth does.
+func changeServer(t *testing.T, target, change string) {
+	t.Helper()
+	// Node closes a connection that was idle for 5 s, perhaps while a request is on its way.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Post(strings.TrimSuffix(target, "/mcp")+"/control", "application/json", strings.NewReader(change))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+// A response in the browser that is from another server, or a refusal, ends the login. The next call of
+// the login tool starts another one.
+func TestPeerServeLoginFails(t *testing.T) {
+	t.Parallel()
+	target := peerNamed(t, "ts-auth").start(t)[1]
+	v := newVisitor(t, target)
+	opened := v.withBrowser(t)
+	h := v.startHost("none", target, "--no-browser")
+	h.lists(loginTool(target))
+
+	changeServer(t, target, `{"iss":"https://honest.example/"}`)
+	page := address(t, h.does("call "+loginTool(target)))
+	v.opens(page)
+	changeServer(t, target, `{}`)
+	next := address(t, h.does("call "+loginTool(target)))
+	if next == page {
+		t.Errorf("the login did not end: %s", next)
+	}
+
+	u, err := url.Parse(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusal := url.Values{"error": {"access_denied"}, "state": {u.Query().Get("state")}}
+	resp, err := http.Get(u.Query().Get("redirect_uri") + "?" + refusal.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	h.lists(loginTool(target))
+	v.opens(address(t, h.does("call "+loginTool(target))))
+	h.await("notifications/tools/list_changed")
+	h.lists("echo")
+	noBrowser(t, opened)
+}
+
 // The access token expires while a host is connected, then the refresh token, too, then a call
 // requires another scope.
 func TestPeerServeRefreshes(t *testing.T) {
 	t.Parallel()
 	target := peerNamed(t, "ts-auth").start(t)[1]
-	forget := func(tokens string) {
-		t.Helper()
-		control := strings.TrimSuffix(target, "/mcp") + "/control"
-		// Node closes a connection that was idle for 5 s, perhaps while a request is on its way.
-		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-		resp, err := client.Post(control, "application/json", strings.NewReader(`{"forget":"`+tokens+`"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-	}
+	forget := func(tokens string) { changeServer(t, target, `{"forget":"`+tokens+`"}`) }
 	v := newVisitor(t, target)
 	h := v.startHost("none", target)
 	h.lists("echo")
