@@ -17,6 +17,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/client"
@@ -88,6 +89,9 @@ type Gateway struct {
 	statePrefix string
 	// isStdio is set if the only client is connected over stdio.
 	isStdio bool
+	// isUsed is set by the first request that does not open a session. Logins wait for it: some hosts start
+	// the program and end it at once, to find out which revisions it has.
+	isUsed atomic.Bool
 	// ctx is the context of logins. Close cancels it.
 	ctx    context.Context
 	cancel context.CancelFunc

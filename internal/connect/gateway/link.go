@@ -121,6 +121,7 @@ func (l *link) dial(done chan struct{}) {
 	isClosed := l.isClosed
 	wasOmitted := l.wasOmitted
 	shownFailure := ""
+	awaitsUse := out.Kind == wire.Auth && l.peer.gateway.Login != nil && !l.peer.gateway.isUsed.Load()
 	l.dialing = nil
 	l.failed = out
 	if out.OK() && !isClosed {
@@ -141,10 +142,10 @@ func (l *link) dial(done chan struct{}) {
 	if isClosed && out.OK() { // the link was closed meanwhile; close waits for done
 		_ = c.Close(context.Background())
 	}
-	if !isClosed && out.Kind == wire.Auth {
+	if !isClosed && out.Kind == wire.Auth && !awaitsUse {
 		l.startLogin()
 	}
-	if !isClosed && !out.OK() && l.runningLogin() == nil {
+	if !isClosed && !out.OK() && !awaitsUse && l.runningLogin() == nil {
 		l.showFailure(out) // before a client gets a list without this server
 	}
 	close(done)
@@ -155,6 +156,17 @@ func (l *link) dial(done chan struct{}) {
 		l.peer.gateway.Tell(l.Name + " is connected")
 		l.pushListChange(allLists)
 	}
+}
+
+// dialForLogin connects at once if the last attempt ended because the server requires a login, so that this
+// attempt starts the login.
+func (l *link) dialForLogin() {
+	l.mu.Lock()
+	if l.failed.Kind == wire.Auth {
+		l.nextAttempt = time.Time{}
+	}
+	l.mu.Unlock()
+	l.startDialing()
 }
 
 // dialAgain connects again after the pause of a failed attempt: a host may send no further request.

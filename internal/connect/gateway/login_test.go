@@ -70,6 +70,30 @@ func TestListWaitsForTheLoginInABrowser(t *testing.T) {
 	}
 }
 
+// A host that only opens a session, and ends it, does not start a login.
+func TestOpeningASessionDoesNotLogIn(t *testing.T) {
+	t.Parallel()
+	refused := make(chan bool, 100)
+	handler := demo.Protect(demo.Handler(demo.Options{Now: time.Now}), time.Now)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+		refused <- true
+	}))
+	t.Cleanup(server.Close)
+	f, _ := behind(t, func(o *gateway.Options) {
+		o.Plain = true // the first response then waits for the server
+		o.Login = &gateway.LoginOptions{Browse: func(string, func(error)) error { return nil }}
+	}, server.URL+"/mcp")
+	p := f.connectTo(t, "{}")
+	if said := f.said(); len(refused) == 0 || f.g.Logins() > 0 || said != "" {
+		t.Errorf("%d requests, %d logins: %s", len(refused), f.g.Logins(), said)
+	}
+	p.call("tools/list", "{}")
+	if f.g.Logins() == 0 {
+		t.Error("a list starts no login")
+	}
+}
+
 // A client that can open pages is asked to, in place of a browser. It is told when the login is complete.
 func TestClientOpensThePage(t *testing.T) {
 	t.Parallel()
@@ -198,12 +222,11 @@ func TestTwoHostsLogInOnce(t *testing.T) {
 		return f.connectTo(t, `{}`)
 	}
 	first, second := open(), open()
-	address := <-pages
 	lists := make(chan *wire.Message, 2)
 	for _, p := range []*pipe{first, second} {
 		go func() { lists <- p.call("tools/list", "{}") }()
 	}
-	visit(t, address)
+	visit(t, <-pages)
 	for range 2 {
 		if got := <-lists; !hasTool(got, "one__get-sum") {
 			t.Errorf("%s", got.Raw)
