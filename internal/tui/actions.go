@@ -316,7 +316,7 @@ func (m *model) compareMenu() tea.Cmd {
 			continue
 		}
 		compare := func(m *model) tea.Cmd { return m.compare(&selected, &c) }
-		rows := countNoun(c.Rows, "row", "rows")
+		rows := countNoun(c.Rows, "exchange", "exchanges")
 		dialog.choices = append(dialog.choices, newChoice(clock.formatTime(c.Began), conversationTitle(&c), rows, compare))
 	}
 	if len(dialog.choices) == 0 {

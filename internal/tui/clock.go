@@ -89,12 +89,26 @@ func (c screenClock) elapsedSeconds(r *view.Row) float64 {
 	return r.Seconds + max(0, c.now.Sub(c.loadedAt).Seconds())
 }
 
+// The formats of a time of day, without and with milliseconds.
+const (
+	timeFormat      = "15:04:05"
+	exactTimeFormat = "15:04:05.000"
+)
+
 // formatTime formats a time of day in the user's time zone.
 func (c screenClock) formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.In(c.now.Location()).Format("15:04:05")
+	return t.In(c.now.Location()).Format(timeFormat)
+}
+
+// formatExactTime formats a time of day with milliseconds in the user's time zone.
+func (c screenClock) formatExactTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.In(c.now.Location()).Format(exactTimeFormat)
 }
 
 // drawDuration formats how long an exchange took or has been open.

@@ -10,7 +10,7 @@ func TestComparisonNamesItsSides(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {
 		p.keys("shift+tab", "g", "j", "j", "D", "enter")
 		got := p.screen()
-		a, b := strings.Index(got, "A, older  09:52:01  Claude Desktop → files  12 rows"), strings.Index(got, "B, newer  10:02:01  Claude Desktop → github  83 rows")
+		a, b := strings.Index(got, "A, older  09:52:01  Claude Desktop → files  12 exchanges"), strings.Index(got, "B, newer  10:02:01  Claude Desktop → github  83 exchanges")
 		if a < 0 || b < a || !strings.Contains(got, "Esc close  ↑↓ scroll") || strings.Contains(got, "Enter choose") {
 			t.Error(got)
 		}

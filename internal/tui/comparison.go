@@ -19,7 +19,8 @@ func drawComparison(clock screenClock, c *view.Comparison, sides [2]comparedSide
 	var lines []cells.Line
 	for i, name := range []string{"A, older", "B, newer"} {
 		talk := sides[i].conversation
-		facts := []string{clock.formatTime(talk.Began), sides[i].title, talk.Revision, countNoun(talk.Rows, "row", "rows")}
+		count := countNoun(talk.Rows, "exchange", "exchanges")
+		facts := []string{clock.formatTime(talk.Began), sides[i].title, talk.Revision, count}
 		text := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), "  ")
 		lines = append(lines, cells.Line{cells.Text(cells.Faint, "   "+name+"  "), cells.Text(cells.Plain, text)})
 	}

@@ -45,7 +45,7 @@ func conversationColumnsFor(
 		c.failed = 2 + len(english.Thousands(sum.Failed))
 	}
 	// These are the widths with names above the counts.
-	rows := max(c.rows, 2+len("rows"))
+	rows := max(c.rows, 2+len("total"))
 	failed := max(c.failed, 2+len("failed"))
 	if w-rows-failed-timeWidth-1 >= title {
 		c = conversationColumns{time: timeWidth + 1, failed: failed, rows: rows, hasHeads: true}
@@ -69,14 +69,14 @@ func conversationColumnsFor(
 func (c *conversationColumns) drawHead() cells.Line {
 	if !c.hasHeads {
 		w := c.title + c.time + c.failed + c.rows
-		return cells.Justify(cells.TextLine(cells.Faint, "conversations"), cells.TextLine(cells.Faint, "!failed rows"), w)
+		return cells.Justify(cells.TextLine(cells.Faint, "conversations"), cells.TextLine(cells.Faint, "!failed total"), w)
 	}
 	return c.joinCells(
 		cells.Fit(cells.Faint, "conversations", c.title),
 		"began",
 		"revision",
 		cells.Right(cells.Faint, "failed", c.failed),
-		cells.Right(cells.Faint, "rows", c.rows),
+		cells.Right(cells.Faint, "total", c.rows),
 	)
 }
 

@@ -196,7 +196,7 @@ const minHeightForFacts = 14
 
 // conversationFacts returns facts about a conversation that do not fit into its line.
 func conversationFacts(clock screenClock, c *view.Conversation) []drawn {
-	counts := cells.TextLine(cells.Faint, "  "+countNoun(c.Rows, "row", "rows"))
+	counts := cells.TextLine(cells.Faint, "  "+countNoun(c.Rows, "exchange", "exchanges"))
 	if c.Failed > 0 {
 		counts = append(counts, cells.Text(cells.Bad, ", "+english.Thousands(c.Failed)+" failed"))
 	}

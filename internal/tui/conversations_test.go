@@ -23,10 +23,10 @@ func TestConversationsOfSameNamesShowTimes(t *testing.T) {
 		w    int
 		want string
 	}{
-		{28, "conversations   !failed rows|  all                  !8 44|  mcpc → mcp… 10:03:01     5|  mcpc → mcp… 10:02:01 !8 39"},
-		{34, "conversations         !failed rows|  all                        !8 44|  mcpc → mcpc-demo  10:03:01     5|  mcpc → mcpc-demo  10:02:01 !8 39"},
-		{60, "conversations                began  revision    failed  rows|  all                                               !8    44|" +
-			"  mcpc → mcpc-demo        10:03:01  2025-06-18             5|  mcpc → mcpc-demo        10:02:01  2025-06-18      !8    39"},
+		{28, "conversations  !failed total|  all                  !8 44|  mcpc → mcp… 10:03:01     5|  mcpc → mcp… 10:02:01 !8 39"},
+		{34, "conversations        !failed total|  all                        !8 44|  mcpc → mcpc-demo  10:03:01     5|  mcpc → mcpc-demo  10:02:01 !8 39"},
+		{60, "conversations               began  revision    failed  total|  all                                              !8     44|" +
+			"  mcpc → mcpc-demo       10:03:01  2025-06-18              5|  mcpc → mcpc-demo       10:02:01  2025-06-18      !8     39"},
 	} {
 		var got []string
 		for _, d := range all.draw(screenClock{now: began}, false, "", nil, c.w, 12)[:4] {

@@ -6,7 +6,7 @@ import (
 )
 
 func TestCountOfRows(t *testing.T) {
-	for rows, want := range map[int]string{0: "● live", 1: "● live 1 row", 2: "● live 2 rows", 1000: "● live 1,000 rows"} {
+	for rows, want := range map[int]string{0: "● live", 1: "● live 1 exchange", 2: "● live 2 exchanges", 1000: "● live 1,000 exchanges"} {
 		m := &model{w: 120}
 		m.status.Rows = rows
 		if got := strings.TrimSpace(m.drawCounts(false).String()); got != want {

@@ -235,11 +235,11 @@ func (m *model) drawCounts(isShort bool) cells.Line {
 		add(r, sign+english.Thousands(n)+" "+text)
 	}
 	if m.isWide() {
-		rows := "rows "
+		noun := "exchanges "
 		if s.Rows == 1 {
-			rows = "row "
+			noun = "exchange "
 		}
-		count(cells.Faint, "", s.Rows, rows)
+		count(cells.Faint, "", s.Rows, noun)
 		count(cells.Faint, "", s.Dropped, "older left out ")
 	}
 	count(cells.Accent, "…", s.Open, "open ")
@@ -289,7 +289,7 @@ func (m *model) footerHints() []string {
 	case m.focus == paneHeld:
 		return []string{"Enter release", "e edit", "d drop", "v reveal", "a answer", "Esc back"}
 	case m.focus == paneConversations:
-		return []string{"Enter show", "Tab rows", "/ filter", "D compare", "? keys", "q quit"}
+		return []string{"Enter show", "Tab list", "/ filter", "D compare", "? keys", "q quit"}
 	case m.focus == paneDetail:
 		return []string{
 			"Esc close",

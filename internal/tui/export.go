@@ -96,7 +96,7 @@ func (m *model) previewExport(e view.Export, title string) tea.Cmd {
 	}
 	d := &menu{title: "export: looking for secrets…", loading: true}
 	if title == "" && m.view < viewTime { // a view with one row for each exchange
-		d.title = "export " + countNoun(m.list().total, "row", "rows") + ": looking for secrets…"
+		d.title = "export " + countNoun(m.list().total, "exchange", "exchanges") + ": looking for secrets…"
 	}
 	m.dialog = d
 	width := max(m.w-4, 20)

@@ -135,14 +135,14 @@ func (m *model) complete() tea.Cmd {
 // drawFilter draws the filter line with its text, and its error or the number of rows.
 func (m *model) drawFilter(w int) cells.Line {
 	q := &m.query
-	right := cells.TextLine(cells.Faint, countNoun(m.list().total, "row", "rows")+" ")
+	right := cells.TextLine(cells.Faint, countNoun(m.list().total, "exchange", "exchanges")+" ")
 	errorStart := noError
 	switch {
 	case q.err != nil:
 		errorStart = q.err.Column() - 1
 		right = cells.TextLine(cells.Bad, q.err.Text+" ")
 	case q.pending > 0:
-		right = cells.TextLine(cells.Warn, "searching, "+countNoun(q.pending, "row", "rows")+" left ")
+		right = cells.TextLine(cells.Warn, "searching, "+countNoun(q.pending, "exchange", "exchanges")+" left ")
 	case m.view >= viewTime: // its items are not rows
 		right = nil
 	}
@@ -155,7 +155,7 @@ func (m *model) drawFilter(w int) cells.Line {
 	room := w - right.Width() - 4 // the sign in front has three columns, a blank follows
 	line := cells.Line{cells.Text(cells.Faint, " / ")}
 	if q.line.Text() == "" && m.focus != paneFilter {
-		hint := "type / to filter: all of some words, is:error, name:search, a or b"
+		hint := "type / to filter: all of some words, is:error, a or b"
 		line = append(line, cells.Fit(cells.Faint, hint, room))
 	} else {
 		line = append(line, q.line.Line(room, m.focus == paneFilter, errorStart)...)

@@ -145,6 +145,27 @@ func TestSetFault(t *testing.T) {
 	})
 }
 
+// The table shows milliseconds if the names have much room.
+func TestTableShowsMilliseconds(t *testing.T) {
+	for width, has := range map[int]bool{80: false, 200: true} {
+		play(t, width, 24, nil, nil, func(p *player) {
+			p.keys("2")
+			p.shows("10:02:01")
+			if has {
+				p.shows("10:02:01.200", "search_issues")
+			} else {
+				p.hides("10:02:01.200")
+			}
+		})
+	}
+	for width := range 400 {
+		if widths := tableWidths(width); widths[2] == len(exactTimeFormat) {
+			t.Logf("milliseconds from %d columns on", width)
+			break
+		}
+	}
+}
+
 // The screen is drawn while the message is read.
 func TestRevealChangesThePageInTheDrawingLoop(t *testing.T) {
 	for _, isClosed := range []bool{false, true} {
@@ -282,7 +303,7 @@ func TestURLQuestionShowsHostAndOpensNothing(t *testing.T) {
 func TestFilter(t *testing.T) {
 	play(t, 120, 30, nil, newActor(), func(p *player) {
 		p.keys("/").types("name:search_issues")
-		p.shows("/ name:search_issues", "1 row")
+		p.shows("/ name:search_issues", "1 exchange")
 		p.types(" (")
 		p.shows("search_issues {")
 		if p.m.query.err == nil {
@@ -293,7 +314,7 @@ func TestFilter(t *testing.T) {
 		p.keys("g", "f", "s")
 		p.shows("/ name:search_issues server:github")
 		p.keys("/", "ctrl+u").keys("enter")
-		p.shows("7 rows")
+		p.shows("7 exchanges")
 		p.keys("/", "o", "n", "e", "enter", "/", "t", "w", "o", "enter")
 		p.shows("/ one two")
 		p.keys("/", "ctrl+u", "enter")
@@ -306,7 +327,7 @@ func TestFilter(t *testing.T) {
 	})
 	r := newReader()
 	r.pending = 1200
-	play(t, 120, 30, r, nil, func(p *player) { p.shows("searching, 1,200 rows left") })
+	play(t, 120, 30, r, nil, func(p *player) { p.shows("searching, 1,200 exchanges left") })
 }
 
 // The initial conversation applies to the Talk without a filter; the user's choice applies to all
@@ -340,7 +361,7 @@ func TestInitialConversationAppliesWithoutFilter(t *testing.T) {
 		}
 		p.shows("nothing matches name:nothing in this conversation", "C shows everything")
 		p.keys("enter", "C")
-		p.shows("7 rows")
+		p.shows("7 exchanges")
 	})
 }
 
@@ -452,10 +473,10 @@ func TestStuckReader(t *testing.T) {
 		r.stuck = nil
 		r.mu.Unlock()
 		p.keys("ctrl+u").types("search_issues")
-		p.shows("1 row")
+		p.shows("1 exchange")
 		close(stuck)
 		p.settle()
-		p.shows("1 row", "search_issues")
+		p.shows("1 exchange", "search_issues")
 		p.keys("esc", "q")
 		if !p.quit {
 			t.Error("q did not end the view")
@@ -494,9 +515,9 @@ func TestRemainingKeys(t *testing.T) {
 		p.keys("D", "enter")
 		p.shows("delete_repo was added", "schemas")
 		p.keys("esc", "g", "o")
-		p.shows("only 42.1", "1 row")
+		p.shows("only 42.1", "1 exchange")
 		p.keys("o")
-		p.shows("7 rows")
+		p.shows("7 exchanges")
 		p.keys("2", "s", "d")
 		p.shows("took ▼")
 		p.send(actionResult{apply: func(m *model) tea.Cmd { return m.showError(errors.New("it broke")) }})

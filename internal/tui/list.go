@@ -171,7 +171,7 @@ func (m *model) drawEmpty(w int) []drawn {
 	case !l.loaded || m.status.Loading:
 		head = "reading…"
 	case m.query.pending > 0:
-		head = "searching, " + countNoun(m.query.pending, "row", "rows") + " left"
+		head = "searching, " + countNoun(m.query.pending, "exchange", "exchanges") + " left"
 	case l.absent != "":
 		head = l.absent
 		hint = "C shows everything"

@@ -113,14 +113,14 @@ func TestConversationWithoutKeptRowsIsExplained(t *testing.T) {
 		p.m.conversations.chosen = "42.1"
 		p.shows("initialize")
 		r.mu.Lock()
-		r.blocks, r.talks, r.absent = nil, r.talks[1:], "this conversation is older than the 50,000 rows kept"
+		r.blocks, r.talks, r.absent = nil, r.talks[1:], "this conversation is older than the 50,000 exchanges kept"
 		r.mu.Unlock()
 		for _, key := range []string{"1", "2"} {
 			p.keys(key)
 			p.m.conversations.chosen = "42.1"
 			r.announce()
 			p.keys("g")
-			p.shows("this conversation is older than the 50,000 rows kept", "C shows everything")
+			p.shows("this conversation is older than the 50,000 exchanges kept", "C shows everything")
 		}
 		for _, key := range []string{"3", "4", "5", "6"} {
 			p.keys(key)

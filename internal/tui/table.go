@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 
 	"mcpc/internal/live/view"
@@ -13,11 +14,11 @@ import (
 var tableColumns = []cells.Column{
 	{Head: "", Width: 1},
 	{Head: "#", Width: 9, Right: true, DropOrder: 3},
-	{Head: "time", Width: 8, DropOrder: 2},
+	{Head: timeHead, Width: len(timeFormat), DropOrder: 2},
 	{Head: "client", Width: 10, Flex: 1, DropOrder: 7},
 	{Head: "server", Width: 10, Flex: 1, DropOrder: 6},
 	{Head: "method", Width: 12, Flex: 1},
-	{Head: "name", Width: 12, Flex: 6, DropOrder: 1},
+	{Head: nameHead, Width: 12, Flex: 6, DropOrder: 1},
 	{Head: "outcome", Sort: "channel", Width: 14, DropOrder: 4},
 	{Head: "http", Width: 4, Right: true, DropOrder: 9},
 	{Head: "took", Width: 8, Right: true},
@@ -27,19 +28,42 @@ var tableColumns = []cells.Column{
 	{Head: "notes", Width: 12, Flex: 3, DropOrder: 11},
 }
 
+// The heads of columns that tableWidths looks for.
+const (
+	timeHead = "time"
+	nameHead = "name"
+	// roomyName is a width of the names from which on the times show milliseconds.
+	roomyName = 14
+)
+
+// tableWidths returns the widths of the columns in w columns. Names with much room leave some to the
+// milliseconds of the times.
+func tableWidths(w int) []int {
+	widths := cells.Widths(tableColumns, w)
+	more := len(exactTimeFormat) - len(timeFormat)
+	column := func(head string) int {
+		return slices.IndexFunc(tableColumns, func(c cells.Column) bool { return c.Head == head })
+	}
+	if name := column(nameHead); widths[name] >= roomyName+more {
+		widths[name] -= more
+		widths[column(timeHead)] += more
+	}
+	return widths
+}
+
 // drawTableLine draws an exchange. whole is the duration of a full bar in seconds.
 func drawTableLine(clock screenClock, r *view.Row, widths []int, whole float64) cells.Line {
 	role, mark := stateMark(r)
 	return cells.Row(tableColumns, widths, func(i, w int) cells.Line {
 		if head := tableColumns[i].Head; head != "waterfall" {
-			return cells.Line{tableCell(clock, head, r, role, mark)}
+			return cells.Line{tableCell(clock, head, w, r, role, mark)}
 		}
 		return cells.Bar(barParts(r, clock.elapsedSeconds(r)), whole, w)
 	})
 }
 
-// tableCell returns the text of the column with a head. role and mark come from stateMark.
-func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mark string) cells.Span {
+// tableCell returns the text of the column with a head and the width w. role and mark come from stateMark.
+func tableCell(clock screenClock, head string, w int, r *view.Row, role cells.Role, mark string) cells.Span {
 	faint := func(text string) cells.Span { return cells.Text(cells.Faint, text) }
 	emptyIfZero := func(n int64, text string) cells.Span {
 		if n == 0 {
@@ -52,8 +76,11 @@ func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mar
 		return cells.Text(role, mark)
 	case "#":
 		return faint(r.Key)
-	case "time":
-		return faint(clock.formatTime(r.Time))
+	case timeHead:
+		if w < len(exactTimeFormat) {
+			return faint(clock.formatTime(r.Time))
+		}
+		return faint(clock.formatExactTime(r.Time))
 	case "client":
 		return cells.Text(cells.Plain, r.Client)
 	case "server":
@@ -63,7 +90,7 @@ func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mar
 			return cells.Text(cells.Plain, "◀ "+r.Method)
 		}
 		return cells.Text(cells.Plain, r.Method)
-	case "name":
+	case nameHead:
 		return cells.Text(cells.Strong, r.Name)
 	case "outcome":
 		return cells.Text(role, r.Channel)
@@ -120,7 +147,7 @@ func (l *list) draw(view int, clock screenClock, client, server string, w, h int
 
 // drawTable draws one line per exchange.
 func (l *list) drawTable(clock screenClock, w, h int) []drawn {
-	widths := cells.Widths(tableColumns, w)
+	widths := tableWidths(w)
 	lines := []drawn{{Line: cells.Head(tableColumns, widths, l.sort)}}
 	h--
 	l.scrollToSelected(h, oneLine)

@@ -112,7 +112,7 @@ func wireLines(clock screenClock, doc *view.Detail, w int) []tabLine {
 		direction := map[string]string{"sent": "▶", "received": "◀"}[f.Dir]
 		head := cells.Line{
 			cells.Text(cells.Strong, direction+" "+strings.TrimSpace(f.Kind+" "+f.Line)),
-			cells.Text(cells.Faint, "  "+f.Time.In(clock.now.Location()).Format("15:04:05.000")),
+			cells.Text(cells.Faint, "  "+clock.formatExactTime(f.Time)),
 		}
 		for _, sseField := range []struct{ name, value string }{{"event", f.Event}, {"id", f.ID}} {
 			if sseField.value != "" {

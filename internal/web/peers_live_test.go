@@ -4,12 +4,15 @@ package web
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tests/chromium"
@@ -164,6 +167,63 @@ func TestPeerCutTexts(t *testing.T) {
 	p.Eval(`[...document.querySelectorAll('.list.tools .row:not(.head) .notes [title]')].map(e => e.title)`, &whole)
 	if !slices.Contains(whole, r.text) {
 		t.Errorf("the tooltips are %q", whole)
+	}
+}
+
+// TestPeerTheme holds: T changes the colors, and a page that is loaded again keeps them.
+func TestPeerTheme(t *testing.T) {
+	p, s := open(t, chromium.Share(t), newDummy(), nil)
+	p.SetColorScheme("light")
+	const background = `getComputedStyle(document.body).backgroundColor`
+	p.Await(background + ` === 'rgb(255, 255, 255)'`)
+	p.Type("T")
+	p.Await(background + ` === 'rgb(21, 24, 28)' && location.hash.includes('theme=dark')`)
+	p.Run(chromedp.Reload())
+	p.Await(background + ` === 'rgb(21, 24, 28)'`)
+	p.Type("T")
+	p.Await(background + ` === 'rgb(255, 255, 255)'`)
+	p.SetColorScheme("dark")
+	p.Await(background + ` === 'rgb(21, 24, 28)'`)
+	p.Type("T")
+	p.Await(background + ` === 'rgb(255, 255, 255)'`)
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
+}
+
+// wave returns the base64 of a WAV file with a tenth of a second of silence.
+func wave() string {
+	const samples = 800
+	head := "RIFF\x44\x03\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data\x20\x03\x00\x00"
+	return base64.StdEncoding.EncodeToString([]byte(head + strings.Repeat("\x80", samples)))
+}
+
+// TestPeerAudio plays the audio of a result after a click, and no other type of media.
+func TestPeerAudio(t *testing.T) {
+	r := newDummy()
+	r.body = `{"result":{"content":[{"type":"audio","mimeType":"audio/wav","data":"` + wave() + `"},` +
+		`{"type":"audio","mimeType":"text/html","data":"` + wave() + `"}]}}`
+	p, s := open(t, chromium.Share(t), r, nil)
+	p.Eval(`void (location.hash = 'v=table&d=1&tab=answer&row=1.1')`, nil)
+	const plays = `[...document.querySelectorAll('#panel .leaf button')].filter(b => b.textContent === 'play')`
+	p.Await(plays + `.length === 1`)
+	p.Eval(plays+`[0].click()`, nil)
+	p.Await(`(document.querySelector('#panel audio') || {}).duration > 0.09`)
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
+}
+
+// TestPeerFault sets a fault for the selected exchange, by the menu of the page.
+func TestPeerFault(t *testing.T) {
+	a := &fakeActor{powers: allPowers}
+	p, _ := open(t, chromium.Share(t), newDummy(), a)
+	p.Type("2")
+	p.Await(`document.querySelector('.list.table .row:not(.head)')`)
+	p.Type("gb")
+	p.Await(`(document.querySelector('dialog[open]') || {}).textContent?.includes('respond with HTTP 503')`)
+	p.Type("5")
+	p.Await(`(document.querySelector('.toast') || {}).textContent?.includes('the next call fails')`)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.done) != 1 || !strings.Contains(a.done[0], `["fault",{"kind":"503","method":"`) {
+		t.Errorf("it did %q", a.done)
 	}
 }
 

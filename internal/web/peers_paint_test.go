@@ -255,7 +255,7 @@ func TestPeerTimeIsRead(t *testing.T) {
 // absent is a Reader that has no row of a conversation any more.
 type absent struct{ *dummy }
 
-const older = "this conversation is older than the 50,000 rows kept"
+const older = "this conversation is older than the 50,000 exchanges kept"
 
 func (a absent) Rows(ctx context.Context, q view.Query) (view.Page, error) {
 	if q.Talk == "9.9" {
@@ -283,7 +283,7 @@ func TestPeerAbsentConversation(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), absent{newDummy()}, nil)
 	for _, name := range []string{"talk", "table"} {
 		p.Eval(`void (location.hash = 'v=`+name+`&c=9.9')`, nil)
-		p.Await(`(document.querySelector('.empty') || {}).textContent === 'This conversation is older than the 50,000 rows kept. C shows everything.'`)
+		p.Await(`(document.querySelector('.empty') || {}).textContent === 'This conversation is older than the 50,000 exchanges kept. C shows everything.'`)
 	}
 	p.Eval(`void (location.hash = 'v=streams&c=9.9')`, nil)
 	p.Await(`(document.querySelector('.empty') || {}).textContent === 'No row of this conversation is kept. C shows everything.'`)

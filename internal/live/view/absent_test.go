@@ -55,8 +55,8 @@ func TestAbsentConversationSaysWhy(t *testing.T) {
 	}
 	const (
 		unknown = "no recording has this conversation: it was deleted, or there never was one"
-		leftOut = "this conversation is older than the 5 rows kept"
-		unread  = "this conversation is not read: it is older than the 5 rows kept, or its recording was deleted"
+		leftOut = "this conversation is older than the 5 exchanges kept"
+		unread  = "this conversation is not read: it is older than the 5 exchanges kept, or its recording was deleted"
 	)
 	check(v, "1.1", "", "")
 	check(v, "1.1", "name:none", "")

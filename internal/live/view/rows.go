@@ -75,7 +75,7 @@ func (v *Views) page(ctx context.Context, q Query, limit int) (Page, []live.Key,
 
 // absent returns the reason why a conversation has no rows, or "" if it has some.
 func (v *Views) absent(t live.Talk) string {
-	older := "older than the " + english.Thousands(v.store.Status().MaxRows) + " rows kept"
+	older := "older than the " + english.Thousands(v.store.Status().MaxRows) + " exchanges kept"
 	switch v.store.AbsenceOf(t) {
 	case live.LeftOut:
 		return "this conversation is " + older

@@ -34,6 +34,7 @@ const hasRow = () => !!S.row;
 const hasAny = list => () => S[list].length > 0;
 export const powerReason = name => () => S.powers[name] ? '' : data.inline ? 'a bundle is read only' : ['mark', 'export'].includes(name) ? 'not possible here' : `start with --allow=${name}`;
 
+const isDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
 // selectedTool returns the selected tool of the Tools view, if any, and callOf a row for a call of a tool.
 const selectedTool = () => S.view === 'tools' && nav.item;
 const callOf = t => ({ method: 'tools/call', name: t.name, target: t.target, key: t.lastRow || '' });
@@ -72,6 +73,7 @@ const actions = [
   { key: 'd', name: 'Drop the held message', when: hasAny('held'), need: powerReason('intercept'), run: () => post('drop', { id: S.held[0].id }).catch(showError) },
   { key: 'x', name: 'Export…', need: powerReason('export'), run: () => openDialog('export') },
   { key: 'D', name: 'Compare conversations…', when: () => !data.inline, run: () => openDialog('compare') },
+  { key: 'T', name: () => S.theme ? 'Colors of the system' : isDark() ? 'Light page' : 'Dark page', run: () => set({ theme: S.theme ? '' : isDark() ? 'light' : 'dark' }) },
   { key: '?', name: 'Keys and actions', run: () => openDialog('palette') },
   { key: ':', name: 'Command', run: () => openDialog('palette') },
 ];

@@ -23,12 +23,12 @@ export const shownViews = () => views.filter(([id]) => id !== 'home' || S.status
 
 // S is the state; set changes it and draws once in the next frame.
 export const S = { view: 'talk', filter: '', sort: '', talk: '', only: '', row: '', tab: 'summary', detail: false,
-  status: {}, seq: 0, conversations: [], questions: [], held: [], follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, powers: {} };
+  status: {}, seq: 0, conversations: [], questions: [], held: [], follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, powers: {}, theme: '' };
 // shownTalk returns the id of the shown conversation, or '' for all. The conversation that the page chose at the start
 // (S.first) applies only to the Talk view without a filter: filters and lists of tools cover everything recorded.
 export const shownTalk = () => S.first && (S.filter || S.only || S.view !== 'talk') ? '' : S.talk;
 // orAbsentText returns the text for an empty list, or a different one if no row of the conversation is kept any more.
-export const orAbsentText = text => shownTalk() && S.conversations.length && !S.conversations.some(c => c.id === shownTalk()) ? 'No row of this conversation is kept. C shows everything.' : text;
+export const orAbsentText = text => shownTalk() && S.conversations.length && !S.conversations.some(c => c.id === shownTalk()) ? 'No exchange of this conversation is kept. C shows everything.' : text;
 // isFollowing reports whether the newest exchange stays selected, which needs the order of time.
 export const isFollowing = () => S.follow && !(S.sort && S.view === 'table');
 let redraw = () => {};
@@ -40,7 +40,7 @@ export function set(patch) {
 
 // The URL's fragment has what is shown, and never a token. Another view, conversation or detail is a step of the
 // browser's history: Back undoes it.
-const urlParams = { v: 'view', f: 'filter', s: 'sort', c: 'talk', only: 'only', row: 'row', tab: 'tab' };
+const urlParams = { v: 'view', f: 'filter', s: 'sort', c: 'talk', only: 'only', row: 'row', tab: 'tab', theme: 'theme' };
 const historyStep = hash => { const p = new URLSearchParams(hash.slice(1)); return ['v', 'c', 'only', 'd'].map(name => p.get(name)).join('\n'); };
 const defaultState = { view: 'talk', tab: 'summary' };
 let knownHash; // what this file wrote or read last; anything else was typed, and is read soon
@@ -60,6 +60,13 @@ export function loadURL() {
   for (const [short, name] of Object.entries(urlParams)) found[name] = p.get(short) || defaultState[name] || '';
   const first = S.first && !found.talk; // the conversation that the page began with is in no URL
   set({ ...found, talk: first ? S.talk : found.talk, first, follow: !found.row });
+}
+
+// applyTheme shows the page light, dark, or as the system is ('').
+export function applyTheme() {
+  document.documentElement.style.colorScheme = S.theme || 'light dark';
+  const media = { light: 'not all', dark: 'all' }[S.theme] || '(prefers-color-scheme: dark)';
+  for (const { cssRules } of document.styleSheets) for (const rule of cssRules) if (rule.cssRules && rule.cssRules[0]?.selectorText === ':root') rule.media.mediaText = media;
 }
 
 // showError shows an error: an error in the filter at its column, any other in a toast.

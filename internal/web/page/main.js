@@ -1,7 +1,7 @@
 // The page: its data, and the parts around the view.
 import { render, Component } from './vendor/preact.mjs';
 import { useEffect, useState } from './vendor/hooks.mjs';
-import { html, S, set, openDialog, isFollowing, shownTalk, onDraw, saveURL, loadURL, clean, countNoun, formatTime, withoutVersion, showError, shownViews } from './lib.js';
+import { html, S, set, openDialog, isFollowing, shownTalk, onDraw, saveURL, loadURL, applyTheme, clean, countNoun, formatTime, withoutVersion, showError, shownViews } from './lib.js';
 import { remote, inline } from './data.js';
 import { Patterns } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
@@ -99,6 +99,8 @@ class App extends Component {
   }
   componentDidUpdate() {
     saveURL();
+    if (S.theme !== (this.theme || '')) applyTheme();
+    this.theme = S.theme;
     const { toast } = S;
     if (toast && toast !== this.toast) { clearTimeout(this.fade); if (!S.bad && !S.stop) this.fade = setTimeout(() => S.toast === toast && set({ toast: '' }), 5000); }
     this.toast = toast;

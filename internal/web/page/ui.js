@@ -163,14 +163,14 @@ export class List extends Component {
 }
 
 // Tree draws a JSON value; wrong are texts by JSON pointer. A click on a name copies its path.
-export function Tree({ value, wrong = {}, open = 3, path = '', name, last = true, pictures }) {
+export function Tree({ value, wrong = {}, open = 3, path = '', name, last = true, pictures, audio }) {
   const box = value !== null && typeof value === 'object' && !isRaw(value);
   const [shown, setShown] = useState(open > 0);
   const [count, setCount] = useState(100);
   const label = name === undefined ? null : html`<button class="plain name" title=${'Copy the path ' + path} onClick=${() => copyText(path)}>${String(name)}</button>: `;
   const note = wrong[path] && html`<span class="wrong" role="note"> ✗ ${wrong[path]}</span>`;
   const end = last ? '' : ',';
-  if (!box) return html`<div class=${'leaf' + (note ? ' bad' : '')}>${label}<${Leaf} value=${value} path=${path} pictures=${pictures} />${end}${note}</div>`;
+  if (!box) return html`<div class=${'leaf' + (note ? ' bad' : '')}>${label}<${Leaf} value=${value} path=${path} pictures=${pictures} audio=${audio} />${end}${note}</div>`;
   const list = Array.isArray(value), names = list ? null : Object.keys(value), n = list ? value.length : names.length;
   const [a, b] = list ? '[]' : '{}';
   if (!n) return html`<div class="leaf">${label}${a + b}${end}${note}</div>`;
@@ -179,15 +179,16 @@ export function Tree({ value, wrong = {}, open = 3, path = '', name, last = true
     <button class="plain fold" aria-expanded=${shown} aria-label=${(shown ? 'Fold ' : 'Unfold ') + (path || 'all')} onClick=${() => setShown(!shown)}>${shown ? '▾' : '▸'}</button>${label}${a}${
       shown ? '' : html`<button class="plain dim" tabindex="-1" onClick=${() => setShown(true)}> ${list ? n : names.slice(0, 4).join(', ') + (n > 4 ? ', …' : '')} </button>${b}${end}`}${note}
     ${shown && html`<div class="in">${Array.from({ length: Math.min(n, count) }, (_, i) => html`<${Tree} key=${at(i)} value=${value[at(i)]} name=${at(i)} wrong=${wrong} open=${open - 1}
-      path=${joinPointer(path, at(i))} last=${i === n - 1} pictures=${pictures && { ...pictures, image: !list && /^image\/(png|jpeg|gif|webp)$/.test(value.mimeType) }} />`)}
+      path=${joinPointer(path, at(i))} last=${i === n - 1} pictures=${pictures && { ...pictures, image: !list && /^image\/(png|jpeg|gif|webp)$/.test(value.mimeType) }}
+      audio=${pictures && !list && /^audio\/(wav|x-wav|mpeg|mp3|ogg|opus|webm|mp4|aac|flac)$/.test(value.mimeType) && value.mimeType} />`)}
       ${n > count && html`<button class="link" onClick=${() => setCount(count + 1000)}>${n - count} more</button>`}</div>${b}${end}`}</div>`;
 }
 
-function Leaf({ value, path, pictures }) {
+function Leaf({ value, path, pictures, audio }) {
   const [all, setAll] = useState(false);
   if (typeof value !== 'string') return html`<span class=${typeof value}>${isRaw(value) ? value.rawJSON : String(value)}</span>`;
   const binary = value.length > 200 && /^[A-Za-z0-9+/]+=*$/.test(value);
-  if (binary && !all) return html`<span class="dim">base64, ${formatBytes(value.length * 3 / 4)} </span>${pictures && pictures.image && html`<${Picture} ...${pictures} path=${path} />`}<button class="link" onClick=${() => setAll(true)}>show</button>`;
+  if (binary && !all) return html`<span class="dim">base64, ${formatBytes(value.length * 3 / 4)} </span>${pictures && pictures.image && html`<${Picture} ...${pictures} path=${path} />`}${audio && html`<${Audio} text=${value} type=${audio} />`}<button class="link" onClick=${() => setAll(true)}>show</button>`;
   const text = JSON.stringify(value), long = text.length > 300;
   return html`<span class="string">${all || !long ? text : text.slice(0, 300) + '…'}</span>${long && html` <button class="link" onClick=${() => setAll(!all)}>${all ? 'less' : `all of ${formatBytes(text.length)}`}</button>`}`;
 }
@@ -202,6 +203,18 @@ function Picture({ data, row, frame, path }) {
     return () => made && URL.revokeObjectURL(made);
   }, [row, frame, path]);
   return url ? html`<img class="picture" src=${url} alt="Image in the message" />` : html`<span class="dim">${why} </span>`;
+}
+
+// Audio plays base64 as a media type. The browser decodes it only after a click.
+function Audio({ text, type }) {
+  const [url, setURL] = useState('');
+  useEffect(() => () => url && URL.revokeObjectURL(url), [url]);
+  const play = () => {
+    try {
+      setURL(URL.createObjectURL(new Blob([Uint8Array.from(atob(text), c => c.charCodeAt(0))], { type })));
+    } catch { showToast('This is no base64.', { bad: true }); }
+  };
+  return url ? html`<audio controls autoplay src=${url} aria-label="Audio in the message" onError=${() => showToast('The browser cannot play it.', { bad: true })}></audio> ` : html`<button class="link" onClick=${play}>play</button> `;
 }
 
 export async function copyText(text) {

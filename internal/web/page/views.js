@@ -83,7 +83,7 @@ export function Talk({ data }) {
 
 const tableColumns = [
   { id: 'key', head: html`<span title="run and exchange, as mcpc log numbers them">#</span>`, cls: 'key', cell: r => html`<span title=${keyTitle(r.key)}>${r.key}</span>` },
-  { id: 'time', head: 'time', sort: 'time', cls: 'time', cell: r => formatTime(r.time) },
+  { id: 'time', head: 'time', sort: 'time', cls: 'time', cell: r => formatTime(r.time, true) },
   { id: 'state', head: stateHead, cls: 'sign', cell: stateSign },
   { id: 'method', head: 'method', sort: 'method', cls: 'm', cell: r => (r.dir === 'received' ? '◀ ' : '') + r.method },
   { id: 'name', head: 'name', sort: 'name', cls: 'm', cell: r => r.name || '' },
@@ -321,7 +321,7 @@ function FrameOf({ f, data, row, pretty }) {
 }
 
 function Diff({ d, r, data }) {
-  const choice = [d.before && ['the previous call', d.before], r.again && ['the recorded original', r.again], S.marked && S.marked !== r.key && ['the marked row', S.marked]].filter(Boolean);
+  const choice = [d.before && ['the previous call', d.before], r.again && ['the recorded original', r.again], S.marked && S.marked !== r.key && ['the marked exchange', S.marked]].filter(Boolean);
   const [other, setOther] = useState(choice.length ? choice[0][1] : '');
   const found = useDocs(data, other ? 'diff' : 'status', other ? { a: other, b: r.key } : {}, true);
   return html`<p class="pick">Against ${choice.map(([name, key]) => html`<button aria-pressed=${key === other} onClick=${() => setOther(key)}>${name} <span class="dim">${key}</span></button>`)}
