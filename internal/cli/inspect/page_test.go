@@ -48,7 +48,7 @@ func TestInspectWebActs(t *testing.T) {
 	}
 }
 
-// Home asks servers and tries them only with --allow call, and starts no command of the page's user.
+// Home asks servers and tries them only with --allow call, and starts no command. Checks are not recorded.
 func TestInspectWebHome(t *testing.T) {
 	b := clitest.EnterHome(t)
 	p := b.Page()
@@ -58,9 +58,6 @@ func TestInspectWebHome(t *testing.T) {
 		t.Errorf("the servers: %s", got)
 	}
 	p = b.Page("--allow", "call")
-	p.Has("try", `{"target":"demo"}`, `"target":"demo"`)
-	p.Has("try", `{"target":"touch x"}`, "mcpc inspect -- COMMAND")
-	p.Has("try", `{"target":"http://127.0.0.1:1/mcp"}`, "connection refused")
 	p.Has("check", `{}`, "true")
 	got := ""
 	for begin := time.Now(); !strings.Contains(got, `"state":"ok"`) && time.Since(begin) < time.Minute; {
@@ -69,6 +66,12 @@ func TestInspectWebHome(t *testing.T) {
 	if !strings.Contains(got, `"state":"ok","text":"ok","protocol":"2026-07-28","tools":`) {
 		t.Errorf("the servers after the check: %s", got)
 	}
+	if log := b.MCPC("log", "--jsonl"); log.Stdout != "" {
+		t.Errorf("the check is recorded: %s", log.Stdout)
+	}
+	p.Has("try", `{"target":"demo"}`, `"target":"demo"`)
+	p.Has("try", `{"target":"touch x"}`, "mcpc inspect -- COMMAND")
+	p.Has("try", `{"target":"http://127.0.0.1:1/mcp"}`, "connection refused")
 }
 
 // The file for a colleague is a page by its name, and a recording by its content: of one call it has
