@@ -117,7 +117,7 @@ func commandsFor(g *cmdutil.Factory, name string) []view.ServerCommand {
 	}
 	if slices.Contains(g.SessionNames(""), name) {
 		if _, st, err := g.Env.LoadState(); err == nil {
-			if saved, _ := st.Session(name); len(saved.Command) == 0 {
+			if saved, _ := st.Session(name); recorded.IsAddress(saved.Endpoint) {
 				add("l", "Log in", "login -s "+shellwords.Quote(name))
 			}
 		}
