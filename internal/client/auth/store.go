@@ -104,30 +104,56 @@ type Opening struct {
 	Endpoint string    `json:"endpoint"`
 	Account  string    `json:"account,omitempty"`
 	At       time.Time `json:"at"`
+	// IsOver is set if the process that opened the browser has ended: the page cannot log in anymore.
+	IsOver bool `json:"isOver,omitempty"`
 }
 
-// browserInterval is how often a browser may be opened without a command of the user.
-const browserInterval = time.Hour
+// isFor reports whether the browser was opened for a server and account.
+func (o *Opening) isFor(endpoint, account string) bool {
+	return o.Endpoint == endpoint && o.Account == account
+}
+
+// A browser is opened once per browserInterval without a command of the user, or maxOpenings times if the
+// processes that opened the others have ended.
+const (
+	browserInterval = time.Hour
+	maxOpenings     = 3
+)
 
 // ClaimBrowser reports whether a browser may be opened for a login that the user has not started, and
-// stores that it is opened: once per server and account in browserInterval, over all processes, and
-// only while no other token than the refused one is stored.
+// stores that it is opened: once per server and account in browserInterval, over all processes that run,
+// and only while no other token than the refused one is stored.
 func (s *Store) ClaimBrowser(
 	ctx context.Context, endpoint, account string, refused Secret, now time.Time,
 ) (bool, error) {
-	isFirst := true
+	mayOpen := false
 	err := s.Change(ctx, func(b *Records) {
 		b.Opened = slices.DeleteFunc(b.Opened, func(o Opening) bool { return now.Sub(o.At) >= browserInterval })
-		isFirst = !slices.ContainsFunc(b.Opened, func(o Opening) bool {
-			return o.Endpoint == endpoint && o.Account == account
-		})
 		t, hasToken := b.Token(endpoint, account)
-		isFirst = isFirst && (!hasToken || t.Access == refused)
-		if isFirst {
+		mayOpen = !hasToken || t.Access == refused
+		count := 0
+		for _, o := range b.Opened {
+			if o.isFor(endpoint, account) {
+				count++
+				mayOpen = mayOpen && o.IsOver && count < maxOpenings
+			}
+		}
+		if mayOpen {
 			b.Opened = append(b.Opened, Opening{Endpoint: endpoint, Account: account, At: now})
 		}
 	})
-	return isFirst && err == nil, err
+	return mayOpen && err == nil, err
+}
+
+// ReleaseBrowser stores that the process that opened a browser for a login has ended.
+func (s *Store) ReleaseBrowser(ctx context.Context, endpoint, account string) error {
+	return s.Change(ctx, func(b *Records) {
+		for i := range b.Opened {
+			if b.Opened[i].isFor(endpoint, account) {
+				b.Opened[i].IsOver = true
+			}
+		}
+	})
 }
 
 // Load reads the store. It returns empty Records if the file does not exist.

@@ -44,8 +44,8 @@ type login struct {
 
 	mu   sync.Mutex
 	page page
-	// isOpen is set if a browser or the host has the page.
-	isOpen bool
+	// isOpen is set if a browser or the host has the page, hasBrowser if this process opened a browser.
+	isOpen, hasBrowser bool
 	// err is why the login failed. It is set when ended is closed.
 	err error
 }
@@ -167,6 +167,9 @@ func (l *link) runLogin(ctx context.Context, a *login, flow *auth.Flow, request 
 		request.Grant = auth.AuthorizationCode
 		_, err = flow.Login(ctx, store, request)
 	}
+	if l.peer.gateway.ctx.Err() != nil {
+		a.releaseBrowser(store, request)
+	}
 	switch context.Cause(ctx) {
 	case errLoggedIn:
 		return nil
@@ -234,6 +237,9 @@ func (l *link) openBrowser(
 	if err != nil || !isFirst {
 		return err == nil
 	}
+	a.mu.Lock()
+	a.hasBrowser = true
+	a.mu.Unlock()
 	tellFailure := func(err error) {
 		a.markOpen(false)
 		l.peer.gateway.Tell("cannot start a browser (" + err.Error() + "): open the address yourself")
@@ -243,6 +249,21 @@ func (l *link) openBrowser(
 		return false
 	}
 	return true
+}
+
+// releaseLimit is how long the end of the program waits for the store.
+const releaseLimit = time.Second
+
+// releaseBrowser lets another process open a browser, because this one ends and its page leads nowhere.
+func (a *login) releaseBrowser(store *auth.Store, request auth.Request) {
+	a.mu.Lock()
+	hasBrowser := a.hasBrowser
+	a.mu.Unlock()
+	if hasBrowser {
+		ctx, stop := context.WithTimeout(context.Background(), releaseLimit)
+		defer stop()
+		_ = store.ReleaseBrowser(ctx, request.Endpoint, request.Account) // then the next browser opens in an hour
+	}
 }
 
 // hostOpensPages reports whether the client has a session and can be asked to open a page. A

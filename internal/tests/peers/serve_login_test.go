@@ -260,6 +260,8 @@ func TestPeerServeLogsIn(t *testing.T) {
 			t.Fatalf("the port of %s is in use: %v", redirect, err)
 		}
 		listener.Close()
+		v.startHost("none", target).begin("list") // the page of the first host leads nowhere
+		program.AwaitTrue(t, func() bool { return strings.Count(program.Read(t, opened), "http://127.0.0.1:") == 2 })
 	})
 	run("two hosts at once", func(_ *testing.T, v visitor) {
 		first, second := v.startHost("none", target), v.startHost("none", target)
