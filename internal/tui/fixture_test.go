@@ -63,6 +63,7 @@ func newReader() *reader {
 	list.Findings = 2
 	add(list, sent("request", "tools/list"), view.Line{Dir: "received", Kind: "response", Text: "27 tools, 2 not callable", Level: "warning"})
 	search := row(3, 8, "tools/call", "search_issues", "ok", 1.2)
+	search.Arguments = `{"q":"crash on start"}`
 	search.Phases = []view.Phase{{Name: "wait", Seconds: 0.2}, {Name: "person", Seconds: 0.64}, {Name: "events", Seconds: 0.36}}
 	progress := got("progress", `progress 3/4 "page 3"`)
 	progress.Times = 3

@@ -167,6 +167,7 @@ func readList(
 		}
 		return p, err
 	case viewTable:
+		q.WithArguments = true
 		page, err := reader.Rows(ctx, q)
 		return partFromPage(page), err
 	case viewTime:

@@ -15,40 +15,35 @@ var tableColumns = []cells.Column{
 	{Head: "", Width: 1},
 	{Head: "#", Width: 9, Right: true, DropOrder: 3},
 	{Head: timeHead, Width: len(timeFormat), DropOrder: 2},
-	{Head: "client", Width: 10, Flex: 1, DropOrder: 7},
-	{Head: "server", Width: 10, Flex: 1, DropOrder: 6},
+	{Head: "client", Width: 10, Flex: 1, DropOrder: 8},
+	{Head: "server", Width: 10, Flex: 1, DropOrder: 7},
 	{Head: "method", Width: 12, Flex: 1},
-	{Head: nameHead, Width: 12, Flex: 6, DropOrder: 1},
+	{Head: "name", Width: 12, Flex: 6, DropOrder: 1},
+	{Head: "arguments", Width: 16, Flex: 4, DropOrder: 6},
 	{Head: "outcome", Sort: "channel", Width: 14, DropOrder: 4},
-	{Head: "http", Width: 4, Right: true, DropOrder: 9},
+	{Head: "http", Width: 4, Right: true, DropOrder: 10},
 	{Head: "took", Width: 8, Right: true},
 	{Head: "waterfall", Width: 9, Flex: 2, DropOrder: 5},
-	{Head: "size", Width: 7, Right: true, DropOrder: 8},
-	{Head: "tokens", Width: 6, Right: true, DropOrder: 10},
-	{Head: "notes", Width: 12, Flex: 3, DropOrder: 11},
+	{Head: "size", Width: 7, Right: true, DropOrder: 9},
+	{Head: "tokens", Width: 6, Right: true, DropOrder: 11},
+	{Head: "notes", Width: 12, Flex: 3, DropOrder: 12},
 }
 
-// The heads of columns that tableWidths looks for.
-const (
-	timeHead = "time"
-	nameHead = "name"
-	// roomyName is a width of the names from which on the times show milliseconds.
-	roomyName = 14
-)
+// timeHead is the head of the column with the time.
+const timeHead = "time"
 
-// tableWidths returns the widths of the columns in w columns. Names with much room leave some to the
-// milliseconds of the times.
+// wideTable is the width in columns from which on the times show milliseconds.
+const wideTable = 100
+
+// tableWidths returns the widths of the columns in w columns.
 func tableWidths(w int) []int {
-	widths := cells.Widths(tableColumns, w)
-	more := len(exactTimeFormat) - len(timeFormat)
-	column := func(head string) int {
-		return slices.IndexFunc(tableColumns, func(c cells.Column) bool { return c.Head == head })
+	columns := slices.Clone(tableColumns)
+	for i := range columns {
+		if columns[i].Head == timeHead && w >= wideTable {
+			columns[i].Width = len(exactTimeFormat)
+		}
 	}
-	if name := column(nameHead); widths[name] >= roomyName+more {
-		widths[name] -= more
-		widths[column(timeHead)] += more
-	}
-	return widths
+	return cells.Widths(columns, w)
 }
 
 // drawTableLine draws an exchange. whole is the duration of a full bar in seconds.
@@ -90,8 +85,10 @@ func tableCell(clock screenClock, head string, w int, r *view.Row, role cells.Ro
 			return cells.Text(cells.Plain, "◀ "+r.Method)
 		}
 		return cells.Text(cells.Plain, r.Method)
-	case nameHead:
+	case "name":
 		return cells.Text(cells.Strong, r.Name)
+	case "arguments":
+		return faint(r.Arguments)
 	case "outcome":
 		return cells.Text(role, r.Channel)
 	case "http":

@@ -74,7 +74,7 @@ func TestReadRequests(t *testing.T) {
 	}
 	s.ask("GET", "/api/rows?filter=a&sort=-took&talk=4.1&only=1.2,1.3&only=1.4&from=-20&count=1000", "", nil)
 	got := s.reader.asked[len(s.reader.asked)-1]
-	if fmt.Sprint(got) != fmt.Sprint(view.Query{Filter: "a", Sort: "-took", Talk: "4.1", Only: []string{"1.2", "1.3", "1.4"}, From: -20, Count: 200}) {
+	if fmt.Sprint(got) != fmt.Sprint(view.Query{Filter: "a", Sort: "-took", Talk: "4.1", Only: []string{"1.2", "1.3", "1.4"}, From: -20, Count: 200, WithArguments: true}) {
 		t.Errorf("asked %v", got)
 	}
 }

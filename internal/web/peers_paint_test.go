@@ -286,5 +286,5 @@ func TestPeerAbsentConversation(t *testing.T) {
 		p.Await(`(document.querySelector('.empty') || {}).textContent === 'This conversation is older than the 50,000 exchanges kept. C shows everything.'`)
 	}
 	p.Eval(`void (location.hash = 'v=streams&c=9.9')`, nil)
-	p.Await(`(document.querySelector('.empty') || {}).textContent === 'No row of this conversation is kept. C shows everything.'`)
+	p.Await(`(document.querySelector('.empty') || {}).textContent === 'No exchange of this conversation is kept. C shows everything.'`)
 }

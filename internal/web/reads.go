@@ -131,6 +131,7 @@ func readRows(ctx context.Context, s *Server, a params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	q.WithArguments = true
 	p, err := s.Reader.Rows(ctx, q)
 	p.Rows = notNil(p.Rows)
 	return p, err

@@ -48,6 +48,9 @@ type Row struct {
 	Mark     bool   `json:"mark,omitempty"`
 	Note     string `json:"note,omitempty"`
 	Edited   bool   `json:"edited,omitempty"`
+	// Arguments is the beginning of the arguments of a call or a prompt. Only the rows of Talk, and of a
+	// Query with WithArguments, have it.
+	Arguments string `json:"arguments,omitempty"`
 }
 
 // A Query selects rows for a list: a filter, an order, and a part.
@@ -60,6 +63,8 @@ type Query struct {
 	// From is the index of the first row, negative from the end; Count is the number of rows.
 	From  int `json:"from"`
 	Count int `json:"count"`
+	// WithArguments makes Rows read the requests, for Row.Arguments. A part then has at most 200 rows.
+	WithArguments bool `json:"-"`
 }
 
 // A Page is a part of a list.

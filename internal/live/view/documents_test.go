@@ -78,6 +78,36 @@ func TestDocumentsOfABusyRecording(t *testing.T) {
 	check("suggest.json", suggested, nil)
 }
 
+// TestRowsHaveArguments reads the arguments of calls only if the query asks for them.
+func TestRowsHaveArguments(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	v := views(t, made(t, `0 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"q": 1}}}
+		1 > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"b","arguments":{"q":"`+long+`"}}}
+		2 > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"c"}}
+		3 > {"jsonrpc":"2.0","id":4,"method":"tools/list"}
+		4 > {"jsonrpc":"2.0","id":5,"method":"prompts/get","params":{"name":"d","arguments":{"p":"2"}}}`), view.Options{})
+	for _, with := range []bool{false, true} {
+		page, err := v.Rows(t.Context(), view.Query{WithArguments: with})
+		if err != nil || len(page.Rows) != 5 {
+			t.Fatalf("got %d rows, %v", len(page.Rows), err)
+		}
+		var got []string
+		for _, r := range page.Rows {
+			got = append(got, r.Arguments)
+		}
+		if !with {
+			if text := strings.Join(got, ""); text != "" {
+				t.Errorf("without WithArguments: %q", got)
+			}
+			continue
+		}
+		cut := len(got[1]) < 500 && strings.HasPrefix(got[1], `{"q":"xxx`) && strings.HasSuffix(got[1], "…")
+		if got[0] != `{"q":1}` || !cut || got[2] != "" || got[3] != "" || got[4] != `{"p":"2"}` {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
 func TestRowPagesAndKeys(t *testing.T) {
 	v := views(t, made(t, busy), view.Options{})
 	last, err := v.Rows(t.Context(), view.Query{From: -2})

@@ -31,17 +31,42 @@ const (
 	stateDone   = "done"
 )
 
-// Rows returns a part of the rows that a query selects. It reads no bodies, so a row has only the
-// phases that the list knows: "wait", "read" and "held".
+// Rows returns a part of the rows that a query selects. Unless WithArguments is set, it reads no bodies.
+// A row has only the phases that the list knows: "wait", "read" and "held".
 func (v *Views) Rows(ctx context.Context, q Query) (Page, error) {
-	page, keys, err := v.page(ctx, q, maxRows)
+	limit := maxRows
+	if q.WithArguments {
+		limit = maxTalks
+	}
+	page, keys, err := v.page(ctx, q, limit)
 	if err != nil {
 		return page, err
 	}
 	page.Rows = make([]Row, len(keys))
 	m := v.maker()
-	v.store.Look(keys, func(i int, r *rows.Row) { page.Rows[i] = m.makeRow(keys[i], r) })
+	v.store.Look(keys, func(i int, r *rows.Row) {
+		page.Rows[i] = m.makeRow(keys[i], r)
+		if !q.WithArguments || r == nil || !hasArguments(r) {
+			return
+		}
+		if x, err := readExchange(r, maxTalked); err == nil {
+			page.Rows[i].Arguments = argumentsText(x)
+		}
+	})
 	return page, nil
+}
+
+// hasArguments reports whether the request of a row may have arguments.
+func hasArguments(r *rows.Row) bool { return r.Method == "tools/call" || r.Method == "prompts/get" }
+
+// argumentsText returns the beginning of the arguments of a request, or "" if it has none.
+func argumentsText(x *wire.Exchange) string {
+	params, _ := wire.ParseMessage(x.Request.Raw).ParamMembers()
+	arguments := params.Value("arguments")
+	if arguments == nil {
+		return ""
+	}
+	return cutJSON(arguments, maxShort)
 }
 
 // page returns a page without its rows, and the keys of the rows, at most limit. For a malformed
@@ -256,6 +281,9 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 			} else {
 				blocks[i].Lines = makeLines(r, x, m.v.waits(r))
 				blocks[i].Row.Phases = phasesOf(x, m.endOf(r))
+				if hasArguments(r) {
+					blocks[i].Row.Arguments = argumentsText(x)
+				}
 			}
 		}
 		page.Rows[i] = blocks[i].Row

@@ -87,6 +87,7 @@ const tableColumns = [
   { id: 'state', head: stateHead, cls: 'sign', cell: stateSign },
   { id: 'method', head: 'method', sort: 'method', cls: 'm', cell: r => (r.dir === 'received' ? '◀ ' : '') + r.method },
   { id: 'name', head: 'name', sort: 'name', cls: 'm', cell: r => r.name || '' },
+  { id: 'arguments', head: 'arguments', cls: 'p dim', cell: r => html`<span title=${r.arguments}>${r.arguments || ''}</span>` },
   { id: 'channel', head: 'outcome', sort: 'channel', cls: 's', cell: outcome },
   { id: 'http', head: 'HTTP', cls: 'num', cell: r => r.http || '' },
   { id: 'took', head: 'took', sort: 'took', cls: 'num', cell: (r, l, src) => formatSeconds(elapsedSeconds(r, src.when)) },
