@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +28,11 @@ type Files struct {
 	isFull   bool // the system watches no more directories, which was reported
 	// fitting are the patterns that have selected a file. dirs are the watched directories.
 	fitting, dirs map[string]bool
-	ended         chan struct{}
+	// touched are the selected files that may have changed since the last report. sums has the checksum
+	// of each file that has changed before: a build may write the same content again.
+	touched map[string]bool
+	sums    map[string][sha256.Size]byte
+	ended   chan struct{}
 }
 
 // WatchFiles watches the files that the patterns select, relative to dir, until Close. note is called
@@ -36,7 +41,7 @@ type Files struct {
 func WatchFiles(dir string, patterns []string, note func(text string)) (*Files, error) {
 	f := &Files{
 		Changed: make(chan struct{}, 1), note: note, ended: make(chan struct{}),
-		fitting: map[string]bool{}, dirs: map[string]bool{},
+		fitting: map[string]bool{}, dirs: map[string]bool{}, touched: map[string]bool{}, sums: map[string][sha256.Size]byte{},
 	}
 	for _, text := range patterns {
 		p, err := parsePattern(dir, text)
@@ -58,6 +63,7 @@ func WatchFiles(dir string, patterns []string, note func(text string)) (*Files, 
 			note(fmt.Sprintf("the pattern %q fits no file yet", p.text))
 		}
 	}
+	clear(f.touched)
 	go f.run()
 	return f, nil
 }
@@ -82,8 +88,8 @@ func (f *Files) addBase(p pattern) {
 	f.add(start)
 }
 
-// add watches a directory and the directories in it, if they can have watched files or lead to some. It
-// reports whether it found a watched file.
+// add watches a directory and the directories in it, if they can have watched files or lead to some. The
+// watched files in them count as touched. It reports whether there are any.
 func (f *Files) add(dir string) (found bool) {
 	leads := false
 	contains := false
@@ -106,7 +112,7 @@ func (f *Files) add(dir string) (found bool) {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if !e.IsDir() {
-			found = f.selects(path) || found
+			found = f.touch(path) || found
 		} else if !contains || !f.ignored.ignores(path, true) {
 			found = f.add(path) || found
 		}
@@ -127,16 +133,38 @@ func (f *Files) reportUnwatched(dir string, err error) {
 	f.note(text)
 }
 
-// selects reports whether a pattern selects a file that is not ignored.
-func (f *Files) selects(path string) bool {
-	found := false
+// touch notes that a file may have changed, and reports whether a pattern selects it and it is not ignored.
+func (f *Files) touch(path string) (found bool) {
 	for _, p := range f.patterns {
 		if p.regexp.MatchString(filepath.ToSlash(path)) && !f.ignored.ignores(path, false) {
 			f.fitting[p.text] = true
+			f.touched[path] = true
 			found = true
 		}
 	}
 	return found
+}
+
+// maxSummed is the size of the largest file whose content is compared, in bytes.
+const maxSummed = 16 << 20
+
+// takeChanges reports whether the content of a touched file has changed since it was touched before. A file
+// that was never touched before has changed.
+func (f *Files) takeChanges() bool {
+	hasChanged := false
+	for path := range f.touched {
+		var sum [sha256.Size]byte // of a deleted file
+		info, err := os.Stat(path)
+		isLarge := err == nil && info.Size() > maxSummed
+		if raw, err := os.ReadFile(path); err == nil && !isLarge {
+			sum = sha256.Sum256(raw)
+		}
+		before, isKnown := f.sums[path]
+		hasChanged = hasChanged || !isKnown || isLarge || sum != before
+		f.sums[path] = sum
+	}
+	clear(f.touched)
+	return hasChanged
 }
 
 // run reports changes until Close.
@@ -150,7 +178,7 @@ func (f *Files) run() {
 			if !ok {
 				return
 			}
-			if f.isChange(e) {
+			if f.handle(e) {
 				quiet.Reset(quietTime)
 			}
 		case err, ok := <-f.watcher.Errors:
@@ -166,6 +194,9 @@ func (f *Files) run() {
 			}
 			f.note("watching files: " + err.Error())
 		case <-quiet.C:
+			if !f.takeChanges() {
+				continue
+			}
 			select {
 			case f.Changed <- struct{}{}:
 			default:
@@ -174,22 +205,20 @@ func (f *Files) run() {
 	}
 }
 
-// isChange reports whether an event is the change of a watched file. It watches a new directory, and
-// reports a deleted one that a pattern names.
-func (f *Files) isChange(e fsnotify.Event) bool {
+// handle notes which watched files an event may have changed, and reports whether there are any. It watches
+// a new directory, and tells the user about a deleted one that a pattern names.
+func (f *Files) handle(e fsnotify.Event) (found bool) {
 	if e.Op == fsnotify.Chmod {
 		return false
 	}
 	path := e.Name
-	if e.Has(fsnotify.Create) {
-		if info, err := os.Lstat(path); err == nil && info.IsDir() {
-			return !f.ignored.ignores(path, true) && f.add(path)
-		}
+	if info, err := os.Lstat(path); e.Has(fsnotify.Create) && err == nil && info.IsDir() {
+		return !f.ignored.ignores(path, true) && f.add(path)
 	}
 	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
 		f.reportDeleted(path)
 	}
-	return f.selects(path)
+	return f.touch(path)
 }
 
 // reportDeleted reports that a directory which has or leads to the files of a pattern was deleted.

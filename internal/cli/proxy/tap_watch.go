@@ -124,7 +124,7 @@ func (t *watchedTap) run(ctx context.Context, stop func(), faults *faulty.Faults
 	}()
 	changes := t.mergeSignals(ctx, files.Changed)
 	t.runBuild(ctx)
-	err = server.Run(ctx, reload.Rebuild(ctx, changes, t.runBuild, t.note))
+	err = server.Run(ctx, reload.Rebuild(ctx, changes, t.runBuild))
 	if ctx.Err() == nil {
 		_ = toClient.Close()
 	}
