@@ -40,6 +40,8 @@ type Head struct {
 	By string `json:"by,omitempty"`
 	// Pid is the process that recorded; 0 if it is unknown.
 	Pid int `json:"pid,omitempty"`
+	// IsNested is set if mcpc started the recorder as a server and records the same requests.
+	IsNested bool `json:"nested,omitempty"`
 	// ReplayOf names the exchange that this run replays, as in "42.3"; "" if this run is no replay.
 	ReplayOf string `json:"of,omitempty"`
 	// PreviousRun is the run that this one continues, or 0.

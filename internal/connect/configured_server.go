@@ -265,7 +265,7 @@ func (c *Conn) setProcess(opt *client.Options) {
 	if c.Env.Mark != "" {
 		environ = append(slices.Clip(environ), c.Env.Mark) // Clip: a copy, childEnv stays as it is
 	}
-	opt.Server.Env = environ
+	opt.Server.Env = c.Env.ChildEnviron(environ, opt.Server.Command)
 	opt.Server.Dir = c.childDir
 }
 

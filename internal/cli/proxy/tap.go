@@ -135,6 +135,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	pipeCtx, stop := context.WithCancel(context.Background())
 	defer stop()
 	t := &tapping{factory: f, cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{})}
+	t.cmd.Env = f.Env.ChildEnviron(f.Environ(), argv)
 	if out := t.start(); !out.OK() {
 		return cmdutil.Exit(out)
 	}

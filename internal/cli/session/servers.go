@@ -54,7 +54,8 @@ if its list of tools took more than 3 seconds. TOKENS is what its tools cost a
 model. The exit code is 0 if all are ok, else 1.
 
 --seen prints what mcpc has recorded of each server. FAILED counts the failed
-calls of tools, then all failed requests. Both take NAMEs and patterns (*).`,
+calls of tools. If several entries run the same mcpc serve, their traffic is in
+one line with their names. Both take NAMEs and patterns (*).`,
 		Example: `  mcpc servers
   mcpc servers other
   mcpc servers --check

@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/redact"
 	"mcpc/internal/spool"
 	"mcpc/internal/state"
+	"mcpc/internal/target"
 	"mcpc/internal/wire"
 )
 
@@ -102,12 +103,27 @@ func (e *Env) StartRecording(where, by string, command []string) {
 			Command:  command,
 			By:       by,
 			Pid:      os.Getpid(),
+			IsNested: e.Getenv != nil && e.Getenv(recordedVariable) != "",
 			ReplayOf: e.Record.Resent,
 			Mark:     e.Record.runMark,
 			Trace:    e.Trace.Trace,
 			Span:     e.Trace.Span,
 		},
 	})
+}
+
+// recordedVariable is the environment variable that a recording mcpc sets for a server that is mcpc
+// itself, which would record the same requests again.
+const recordedVariable = "MCPC_RECORDED"
+
+// ChildEnviron returns the environment for a server with the command argv: environ, and the variable
+// that makes its recording a nested one if the server is mcpc and this process records into the ring.
+func (e *Env) ChildEnviron(environ, argv []string) []string {
+	self, err := e.Executable()
+	if err != nil || environ == nil || e.NoRecord || e.RecordTo != "" || !target.SameProgram(argv[0], self) {
+		return environ
+	}
+	return append(slices.Clip(environ), recordedVariable+"=1") // Clip: a copy, environ stays as it is
 }
 
 // SpoolDir returns the folder for a large answer until the process ends: the state directory,
