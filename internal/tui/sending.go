@@ -382,7 +382,7 @@ func (m *model) sendAs(question string, do sender, confirmed bool) tea.Cmd {
 				})
 				return nil
 			}
-			m.showMessage(sent.Channel + " " + sent.Text)
+			m.showMessage(strings.ReplaceAll(sent.Channel, "_", " ") + " " + sent.Text)
 			// The detail must not take the keys that the user is typing.
 			isTyping := m.dialog != nil || m.focus == paneFilter || m.focus == paneForm
 			if sent.Key == "" || isTyping {

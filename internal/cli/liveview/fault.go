@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"mcpc/internal/capture/filter"
@@ -60,7 +61,8 @@ func (a *Actor) SetFault(ctx context.Context, f view.Fault) (string, error) {
 	if err := g.AddRules(ctx, peer.Pid, faultSource(), rule); err != nil {
 		return "", fmt.Errorf("the fault was not set: %w", err)
 	}
-	return "the next " + f.Method + " " + f.Name + " through this " + peer.By + ": " + kinds[i].Name, nil
+	request := strings.TrimSpace(f.Method + " " + f.Name)
+	return "the next " + request + " through this " + peer.By + ": " + kinds[i].Name, nil
 }
 
 // faultPeer returns the running command that gets the fault: the command that recorded the exchange, or

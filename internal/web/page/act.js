@@ -173,7 +173,7 @@ function afterSending(again, back) {
   return s => {
     set({ dialog: null, toast: '' });
     if (s.confirm) return openDialog('confirm', { text: s.confirm, back, yes: () => { closeDialog(); again(); } });
-    set({ toast: `${s.channel || 'sent'}${s.text ? ': ' + s.text : ''}`, bad: s.channel && s.channel !== 'ok', ...(s.key ? { row: s.key, picked: null, detail: true, tab: 'answer', follow: false } : {}) });
+    set({ toast: `${(s.channel || 'sent').replaceAll('_', ' ')}${s.text ? ': ' + s.text : ''}`, bad: s.channel && s.channel !== 'ok', ...(s.key ? { row: s.key, picked: null, detail: true, tab: 'answer', follow: false } : {}) });
   };
 }
 // send sends a request. It closes the dialog, so that a question of the server can be answered, and opens it again if
