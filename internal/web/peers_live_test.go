@@ -189,6 +189,18 @@ func TestPeerTheme(t *testing.T) {
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 
+// TestPeerPhone holds: on a phone, the controls above the exchanges leave them the most room.
+func TestPeerPhone(t *testing.T) {
+	p, _ := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})
+	p.SetSize(390, 844, 1)
+	p.Await(settled)
+	var top float64
+	p.Eval(`document.querySelector('.body').getBoundingClientRect().top`, &top)
+	if top > 190 {
+		t.Errorf("the controls take %v pixels", top)
+	}
+}
+
 // wave returns the base64 of a WAV file with a tenth of a second of silence.
 func wave() string {
 	const samples = 800

@@ -53,7 +53,7 @@ At a terminal the view fills the screen; ? shows the keys. --web serves it as a
 page to this machine only, prints a URL that works once, and opens it in a
 browser. The page is read-only unless --allow lets it act: resend sends
 recorded requests again, call calls tools, intercept holds messages of taps and
-proxies. No recorded command is ever started.
+proxies and sets faults. No recorded command is ever started.
 
 Key H shows Home: the servers that mcpc servers --check asks, their state, and
 Try, which lists the tools of one. The view begins there if nothing is recorded.
