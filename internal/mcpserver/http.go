@@ -49,7 +49,8 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 }
 
 // serve answers one HTTP request: a POST with messages, a GET for the stream of a session, a DELETE
-// that ends a session, or a GET that opens a session of HTTP+SSE. The stateless era has no sessions, and accepts POST only.
+// that ends a session, or a GET that opens a session of HTTP+SSE. The stateless era has no sessions, and
+// accepts POST only.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if reason := loopback.RejectionReason(r.Host, r.Header); reason != "" {
 		http.Error(w, e.Name+": "+reason, http.StatusForbidden)

@@ -65,7 +65,7 @@ func (o *responder) send(raw []byte) {
 	o.writeEventLocked("message", jsonraw.OneLine(raw))
 }
 
-// sendEvent writes an event that is no message. data must be one line.
+// sendEvent writes an event with a name other than "message". data must be one line.
 func (o *responder) sendEvent(name string, data []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

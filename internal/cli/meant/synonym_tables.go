@@ -332,8 +332,8 @@ var FlagSynonyms = []FlagSynonym{
 		"no flag is needed: stdio is the default, and --http 127.0.0.1:{3001} serves both kinds of sessions at any path",
 	},
 	{"serve", "sse, streamableHttp", "", "a URL needs no flag: `serve {URL}`"},
-	{"serve", "oauth2Bearer", "", "did you mean --header 'Authorization: Bearer {TOKEN}'?"},
-	{"serve", "apiKey, api-key", "", "did you mean --client-token-file {FILE}? It holds the token that clients send"},
+	{"serve", "oauth2Bearer", "--header", "did you mean --header 'Authorization: Bearer {TOKEN}'?"},
+	{"serve", "apiKey, api-key", "--client-token-file", "did you mean --client-token-file {FILE}? It holds the token that clients send"},
 	{
 		"serve", "static-oauth-client-info", "",
 		"`login {URL} --client-id ID --client-secret-file FILE` stores the client once",

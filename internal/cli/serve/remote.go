@@ -48,7 +48,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	for _, name := range []string{
 		"transport", "auth-timeout", "ping-interval", "headers-timeout", "body-timeout", "auth-success-url",
 	} {
-		flags.String(name, "", "no effect")
+		flags.String(name, "", "no effect, whatever the `value`")
 		hidden = append(hidden, name)
 	}
 	for _, name := range hidden {

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A client of HTTP+SSE lists, calls, and is told of changes. Its session ends with its stream.
+// A client of HTTP+SSE lists and calls tools. Its session ends with its stream.
 func TestClientOfHTTPAndSSE(t *testing.T) {
 	t.Parallel()
 	f, servers := behind(t, nil, earlier+tools("add"))
