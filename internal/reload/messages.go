@@ -23,6 +23,8 @@ type clientMessage struct {
 	arrived time.Time
 	// isAcknowledged is set when the client has received the acknowledgement of a subscription.
 	isAcknowledged bool
+	// isRepeated is set when it is sent again to the next process.
+	isRepeated bool
 }
 
 // isSubscription reports whether the message is a request whose response ends a subscription.
@@ -96,7 +98,7 @@ func (s *Server) handleClientMessage(m *wire.Message, line []byte) {
 	if passes {
 		s.sendToProcess(c)
 	} else if s.phase == refusing {
-		s.refuseRequest(m, s.trouble)
+		s.refuseRequest(m, s.trouble, s.troubleStderr)
 	} else {
 		s.held = append(s.held, c)
 		s.limitHold(c)
@@ -144,27 +146,59 @@ func (s *Server) sendToProcess(c *clientMessage) {
 	}
 }
 
-// refuseRequest answers a request of the client with an error. It drops other messages. The caller
-// locks mu.
-func (s *Server) refuseRequest(m *wire.Message, why string) {
-	if m.Kind == wire.Request {
-		s.sendToClient(wire.ComposeError(m.ID, errorCode, why))
+// refuseRequest answers a request of the client with an error, which says that mcpc made it, and what the
+// process wrote to standard error, unless that is "". It drops other messages. The caller locks mu.
+func (s *Server) refuseRequest(m *wire.Message, why, stderr string) {
+	if m.Kind != wire.Request {
+		return
 	}
+	var data, failure jsonraw.Builder
+	data.Text("by", "mcpc")
+	data.TextIfAny("stderr", stderr)
+	failure.Number("code", errorCode)
+	failure.Text("message", "mcpc tap: "+why)
+	failure.Raw("data", data.Bytes())
+	s.sendToClient(jsonraw.With(wire.ComposeError(m.ID, errorCode, ""), "error", failure.Bytes()))
 }
 
-// limitHold refuses a held request if it is still held Options.Hold after the client sent it. The
-// caller locks mu.
+// noticeTime is longer than it takes to notice that a file has changed.
+const noticeTime = 4 * quietTime
+
+// limitHold refuses a held request if it is still held Options.Hold after the client sent it. If the server
+// is failing, and still is after noticeTime, it refuses the request then. The caller locks mu.
 func (s *Server) limitHold(c *clientMessage) {
 	if c.message.Kind != wire.Request {
 		return
 	}
 	released := s.released
 	limit := s.options.Hold - s.options.Now().Sub(c.arrived)
+	isFailing := s.isFailing
 	go func() {
+		if isFailing && limit > noticeTime {
+			if pause.Within(released, noticeTime) || s.refuseIfFailing(c) {
+				return
+			}
+			limit -= noticeTime
+		}
 		if !pause.Within(released, limit) {
 			s.expire(c)
 		}
 	}()
+}
+
+// refuseIfFailing refuses a held request if the server is failing, and reports whether it was held and is
+// refused.
+func (s *Server) refuseIfFailing(c *clientMessage) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	isRefused := false
+	if s.isFailing {
+		s.refuseHeld(func(h *clientMessage) bool {
+			isRefused = isRefused || h == c
+			return h == c
+		})
+	}
+	return isRefused
 }
 
 // expire refuses a request that was held too long.
@@ -180,7 +214,7 @@ func (s *Server) expire(c *clientMessage) {
 	if s.trouble != "" {
 		why += ": " + s.trouble
 	}
-	s.refuseRequest(c.message, why)
+	s.refuseRequest(c.message, why, s.troubleStderr)
 	s.closeInput()
 }
 

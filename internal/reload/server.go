@@ -19,6 +19,7 @@ import (
 
 	"mcpc/internal/mcp"
 	"mcpc/internal/pause"
+	"mcpc/internal/wire"
 )
 
 // A Process is a started server.
@@ -27,14 +28,17 @@ type Process struct {
 	Stdout io.Reader
 	// End ends the process in order and waits until it has ended.
 	End func()
-	// Ending describes, after End, how the process ended, such as "exit status 1: no such module".
-	Ending func() string
+	// Ending describes, after End, how the process ended, such as "exit status 1: no such module". stderr
+	// is the end of its standard error.
+	Ending func() (how, stderr string)
 }
 
 // Options configure a Server.
 type Options struct {
 	// Start starts a process of the server.
 	Start func() (*Process, error)
+	// AwaitsBuild is true if the first process is started after a value of Run's replace.
+	AwaitsBuild bool
 	// ToClient receives whole lines for the client. Its Write is called by one goroutine at a time.
 	ToClient io.Writer
 	// Drain is how long the open requests of a process may take before it is replaced. Hold is how
@@ -76,8 +80,12 @@ type Server struct {
 	released chan struct{}
 	// drained is closed when no request is open; nil unless the phase is draining.
 	drained chan struct{}
-	// trouble says why no process is ready, or is "".
-	trouble string
+	// trouble says why no process is ready, or is "". troubleStderr is what the last process wrote about
+	// it to standard error, or "".
+	trouble, troubleStderr string
+	// isFailing is set while requests are refused because the last process or build has failed and no
+	// build runs. isBuilding is set while one runs.
+	isFailing, isBuilding bool
 	// lists are the entries of the server's lists, by method, as they were last known.
 	lists map[string][]json.RawMessage
 }
@@ -127,6 +135,9 @@ const (
 // itself, until the client closes its output or ctx is done. It returns an error if the first process
 // cannot be started.
 func (s *Server) Run(ctx context.Context, replace <-chan struct{}) error {
+	if s.options.AwaitsBuild && !s.awaitBuild(ctx, replace) {
+		return nil
+	}
 	delay := minDelay
 	for n := 1; ctx.Err() == nil; n++ {
 		begin := s.options.Now()
@@ -144,13 +155,13 @@ func (s *Server) Run(ctx context.Context, replace <-chan struct{}) error {
 		}
 		if why == replaced {
 			s.drain(ctx, g)
-			s.detach("the server was restarted before it responded", "")
+			s.detach("the server was restarted before it responded", "", "")
 			g.process.End()
 			delay = minDelay
 			continue
 		}
-		trouble := endFailed(g, err)
-		s.detach(trouble, trouble)
+		trouble, stderr := endFailed(g, err)
+		s.detach(trouble, trouble, stderr)
 		if pause.IsOver(s.inputEnded) {
 			return nil
 		}
@@ -170,17 +181,77 @@ func (s *Server) Run(ctx context.Context, replace <-chan struct{}) error {
 	return nil
 }
 
+// awaitBuild waits for the first value of built. It returns false if ctx is done first, or if the client
+// closes its output first, and then refuses the held requests.
+func (s *Server) awaitBuild(ctx context.Context, built <-chan struct{}) bool {
+	select {
+	case <-built:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-s.inputEnded:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble = "the client has closed its output before --build succeeded"
+	s.phase = refusing
+	close(s.released)
+	s.refuseHeld(func(*clientMessage) bool { return true })
+	return false
+}
+
 // endFailed ends a process that has failed, and says how. If the process could not be started, err is the
 // reason, and g is nil.
-func endFailed(g *generation, err error) string {
+func endFailed(g *generation, err error) (trouble, stderr string) {
 	if err != nil {
-		return "the server could not be started: " + err.Error()
+		return "the server could not be started: " + err.Error(), ""
 	}
 	g.process.End()
+	how, stderr := g.process.Ending()
 	if g.refusal != nil {
-		return g.refusal.Error()
+		return g.refusal.Error(), stderr
 	}
-	return "the server ended: " + g.process.Ending()
+	return "the server ended: " + how, stderr
+}
+
+// BuildStarted notes that a build runs: requests wait for the server that it makes.
+func (s *Server) BuildStarted() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isBuilding = true
+	s.isFailing = false
+}
+
+// BuildEnded notes that a build has ended. trouble says why it failed, or is "". If it failed and no
+// process is ready, requests are refused until the next build.
+func (s *Server) BuildEnded(trouble string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isBuilding = false
+	if trouble != "" && s.phase == starting {
+		s.trouble = trouble
+		s.troubleStderr = ""
+		s.setFailing()
+	}
+}
+
+// setFailing refuses the held requests, and soon later ones, until files change or a process is ready.
+// Requests that open the conversation wait: many clients do not repeat them. The caller locks mu.
+func (s *Server) setFailing() {
+	s.isFailing = true
+	s.refuseHeld(func(c *clientMessage) bool { return !mcp.IsOpening(c.message.Method) })
+}
+
+// refuseHeld answers the held requests that fit with an error that says why no process is ready. The
+// caller locks mu.
+func (s *Server) refuseHeld(fits func(*clientMessage) bool) {
+	s.held = slices.DeleteFunc(s.held, func(c *clientMessage) bool {
+		if c.message.Kind != wire.Request || !fits(c) {
+			return false
+		}
+		s.refuseRequest(c.message, s.trouble, s.troubleStderr)
+		return true
+	})
 }
 
 // waitToRestart waits for the delay, or until ctx is done or the client closes its output. It returns
@@ -190,6 +261,9 @@ func (s *Server) waitToRestart(ctx context.Context, delay time.Duration, replace
 	defer stop()
 	select {
 	case <-replace:
+		s.mu.Lock()
+		s.isFailing = false
+		s.mu.Unlock()
 		return true
 	case <-ctx.Done():
 	case <-s.inputEnded:
@@ -277,12 +351,14 @@ func (s *Server) checkDrained() {
 }
 
 // detach disconnects the current process from the client: its open requests are answered with an
-// error, except requests that open the conversation, which are sent again to the next process, and
+// error, except requests that open the conversation, which are sent again to the next process once, and
 // subscriptions. The process's own requests to the client are cancelled. trouble says why no process is
-// ready until the next one is, or is "".
-func (s *Server) detach(why, trouble string) {
+// ready until the next one is, or is "", and stderr what the process wrote about it. If a process fails
+// before it was ready, requests are refused.
+func (s *Server) detach(why, trouble, stderr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	isFailing := s.phase == starting && trouble != "" && !s.isBuilding
 	if s.phase == ready || s.phase == refusing {
 		s.released = make(chan struct{})
 	}
@@ -290,19 +366,25 @@ func (s *Server) detach(why, trouble string) {
 	s.current = nil
 	s.drained = nil
 	s.trouble = trouble
+	s.troubleStderr = stderr
+	s.isFailing = false
 	var subscriptions, openings []*clientMessage
 	for _, c := range s.open {
 		if c.isSubscription() {
 			subscriptions = append(subscriptions, c)
-		} else if mcp.IsOpening(c.message.Method) {
+		} else if mcp.IsOpening(c.message.Method) && !(c.isRepeated && trouble != "") {
+			c.isRepeated = true
 			openings = append(openings, c)
 			s.limitHold(c)
 		} else {
-			s.refuseRequest(c.message, why)
+			s.refuseRequest(c.message, why, stderr)
 		}
 	}
 	s.open = subscriptions
 	s.held = append(openings, s.held...)
+	if isFailing {
+		s.setFailing()
+	}
 	for _, a := range s.asked {
 		s.sendToClient(composeCancelled(a.clientID, why))
 	}

@@ -205,7 +205,7 @@ func (p *fakeProcess) process() *Process {
 	return &Process{
 		Stdin: p.toIn, Stdout: p.fromOut,
 		End:    func() { p.exit(); <-p.ended },
-		Ending: func() string { return "exit status 1: it is broken" },
+		Ending: func() (how, stderr string) { return "exit status 1: it is broken", "x.js:3\nit is broken" },
 	}
 }
 
@@ -384,9 +384,9 @@ func TestRequestsAreRefusedAfterTheirLimit(t *testing.T) {
 	h.send(call)
 	p.expect(call)
 	next := h.restart() // it does not respond
-	h.expect(`{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the server was restarted before it responded"}}`)
+	h.expect(`{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"mcpc tap: the server was restarted before it responded","data":{"by":"mcpc"}}}`)
 	h.send(`{"jsonrpc":"2.0","id":8,"method":"tools/list"}`)
-	h.expect(`{"jsonrpc":"2.0","id":8,"error":{"code":-32000,"message":"the server was not ready within 50ms"}}`)
+	h.expect(`{"jsonrpc":"2.0","id":8,"error":{"code":-32000,"message":"mcpc tap: the server was not ready within 50ms","data":{"by":"mcpc"}}}`)
 	next.allow("a")
 	h.expectNote("restarted")
 	p.send(callResult) // too late
@@ -525,7 +525,7 @@ func TestOtherRevisionIsRefused(t *testing.T) {
 	h.send(call)
 	next.allow("a")
 	const why = "the restarted server no longer speaks the client's revision 2025-11-25"
-	refused := `{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"` + why + `"}}`
+	refused := `{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"mcpc tap: ` + why + `","data":{"by":"mcpc"}}}`
 	h.expectNote(why)
 	h.expect(refused)
 	h.send(call)
@@ -551,7 +551,7 @@ func TestOtherRevisionIsRefusedWithoutHandshake(t *testing.T) {
 	next.allow("a")
 	h.expectNote("no longer speaks the client's revision 2026-07-28")
 	h.send(ping)
-	h.expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"the restarted server no longer speaks the client's revision 2026-07-28"}}`)
+	h.expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"mcpc tap: the restarted server no longer speaks the client's revision 2026-07-28","data":{"by":"mcpc"}}}`)
 }
 
 func TestProcessThatEndsIsStartedAgain(t *testing.T) {
@@ -559,19 +559,62 @@ func TestProcessThatEndsIsStartedAgain(t *testing.T) {
 	h.send(call)
 	p.expect(call)
 	p.exit()
-	h.expect(`{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the server ended: exit status 1: it is broken"}}`)
+	h.expect(`{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"mcpc tap: the server ended: exit status 1: it is broken","data":{"by":"mcpc","stderr":"x.js:3\nit is broken"}}}`)
 	h.expectNote("the server ended: exit status 1: it is broken; it is started again in 1s or after a change")
 	h.send(call)
 	h.next().exit()
+	refused := `{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"mcpc tap: the server ended: exit status 1: it is broken","data":{"by":"mcpc","stderr":"x.js:3\nit is broken"}}}`
+	h.expect(refused) // it ended before it was ready
 	h.expectNote("again in 2s")
+	h.send(call)
+	h.expect(refused)
 	next := h.restart()
+	h.send(call) // waits, because something has changed
+	h.await("held", func(s *Server) bool { return len(s.held) == 1 })
 	next.refusal = "bad config"
 	next.allow("a")
+	h.expect(`{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"mcpc tap: the restarted server refused the handshake: bad config","data":{"by":"mcpc","stderr":"x.js:3\nit is broken"}}}`)
 	h.expectNote("the restarted server refused the handshake: bad config; it is started again in 1s")
 	next = h.restart().allow("a")
+	h.send(call)
 	next.expect(repeated(initialize))
 	next.expect(initialized)
 	next.expect(call)
+}
+
+func TestRequestsAreRefusedWhileTheBuildFails(t *testing.T) {
+	h := newHarness(t, func(o *Options) { o.AwaitsBuild = true })
+	s := h.server
+	s.BuildStarted()
+	h.send(initialize, call)
+	h.await("held", func(s *Server) bool { return len(s.held) == 2 })
+	s.BuildEnded("--build failed")
+	refused := `{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"mcpc tap: --build failed","data":{"by":"mcpc"}}}`
+	h.expect(refused)
+	h.send(call)
+	h.expect(refused)
+	s.BuildStarted()
+	h.send(call)
+	s.BuildEnded("")
+	next := h.restart().allow("a")
+	next.expect(initialize)
+	h.expect(initializeResult)
+	next.expect(call)
+	s.BuildStarted()
+	s.BuildEnded("--build failed") // the process stays
+	h.send(call)
+	next.expect(call)
+	if len(h.processes) > 0 {
+		t.Error("a process was started before a build succeeded")
+	}
+}
+
+func TestEndOfTheClientEndsTheFirstBuild(t *testing.T) {
+	h := newHarness(t, func(o *Options) { o.AwaitsBuild = true })
+	h.send(call)
+	h.toServer.Close()
+	h.wait()
+	h.expect(`{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"mcpc tap: the client has closed its output before --build succeeded","data":{"by":"mcpc"}}}`)
 }
 
 func TestHandshakeIsSentAgainToTheNextProcess(t *testing.T) {
@@ -584,6 +627,15 @@ func TestHandshakeIsSentAgainToTheNextProcess(t *testing.T) {
 	next := h.restart().allow("a")
 	next.expect(initialize)
 	h.expect(initializeResult)
+
+	h = newHarness(t, nil)
+	h.send(initialize)
+	for range 2 {
+		p = h.next()
+		p.expect(initialize)
+		p.exit()
+	}
+	h.expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"mcpc tap: the server ended: exit status 1: it is broken","data":{"by":"mcpc","stderr":"x.js:3\nit is broken"}}}`)
 }
 
 func TestEndOfTheClientEndsTheProcess(t *testing.T) {

@@ -218,6 +218,8 @@ func (s *Server) release(g *generation, capabilities json.RawMessage) bool {
 	}
 	s.phase = ready
 	s.trouble = ""
+	s.troubleStderr = ""
+	s.isFailing = false
 	close(s.released)
 	for _, c := range s.held {
 		s.sendToProcess(c)
@@ -239,7 +241,7 @@ func (s *Server) refuse(g *generation, why string) bool {
 	s.trouble = why
 	close(s.released)
 	for _, c := range s.held {
-		s.refuseRequest(c.message, why)
+		s.refuseRequest(c.message, why, "")
 	}
 	s.held = nil
 	s.closeInput()

@@ -39,6 +39,9 @@ type watchedTap struct {
 	stderr io.Writer
 	// last is the process that was started last.
 	last atomic.Pointer[process.Process]
+	// building is locked while a build runs.
+	building sync.Mutex
+	server   *reload.Server
 }
 
 // runWatchedTap runs the server until the client closes its output or a signal ends mcpc, and returns
@@ -111,11 +114,11 @@ func (t *watchedTap) run(ctx context.Context, stop func(), faults *faulty.Faults
 		Context:   ctx,
 	}
 	toClient := pipe.ServerWriter()
-	server := reload.New(reload.Options{
-		Start: t.start, ToClient: toClient, Drain: o.watch.Drain(), Hold: o.watch.Hold(),
+	t.server = reload.New(reload.Options{
+		Start: t.start, AwaitsBuild: t.build != "", ToClient: toClient, Drain: o.watch.Drain(), Hold: o.watch.Hold(),
 		Note: t.note, ToolsChanged: t.showTools, Now: f.Now,
 	})
-	go server.ReadClient(fromClient)
+	go t.server.ReadClient(fromClient)
 	go func() {
 		sent := t.watcher.MessageWriter(wire.Sent)
 		_ = pipe.ForwardSent(io.TeeReader(f.In, sent)) // an error ends the conversation like the end of the input
@@ -123,11 +126,13 @@ func (t *watchedTap) run(ctx context.Context, stop func(), faults *faulty.Faults
 		toServer.Close()
 	}()
 	changes := t.mergeSignals(ctx, files.Changed)
-	t.runBuild(ctx)
-	err = server.Run(ctx, reload.Rebuild(ctx, changes, t.runBuild))
+	err = t.server.Run(ctx, reload.Rebuild(ctx, changes, t.runBuild))
 	if ctx.Err() == nil {
 		_ = toClient.Close()
 	}
+	stop()
+	t.building.Lock() // waits for the end of a build
+	defer t.building.Unlock()
 	seen.Close()
 	fromClient.Close()
 	if err != nil {
@@ -137,13 +142,19 @@ func (t *watchedTap) run(ctx context.Context, stop func(), faults *faulty.Faults
 }
 
 // mergeSignals returns a channel that receives a value after each change of files and each signal to
-// restart the server, until ctx is done.
+// restart the server, until ctx is done. If there is a build, it receives one at the start, too.
 func (t *watchedTap) mergeSignals(ctx context.Context, changed <-chan struct{}) <-chan struct{} {
 	signals := make(chan os.Signal, 1)
 	console.NotifyRestart(signals)
 	changes := make(chan struct{})
 	go func() {
 		defer signal.Stop(signals)
+		if t.build != "" {
+			select {
+			case <-ctx.Done():
+			case changes <- struct{}{}:
+			}
+		}
 		for {
 			select {
 			case <-ctx.Done():
@@ -172,15 +183,27 @@ func (t *watchedTap) start() (*reload.Process, error) {
 	end := sync.OnceFunc(func() { close(outputEnded) })
 	return &reload.Process{
 		Stdin: p.Stdin, Stdout: &endingReader{p.Stdout, end}, End: p.End,
-		Ending: func() string {
+		Ending: func() (how, stderr string) {
 			facts := p.Ending()
-			text := facts.HowEnded
-			if reason := facts.Reason(); reason != "" {
-				text += ": " + reason
+			how = facts.HowEnded
+			if reason := facts.Reason(); reason != "" && !isKilled(p) {
+				how += ": " + reason
 			}
-			return t.factory.Secrets.Text(text)
+			return t.factory.Secrets.Text(how), t.factory.Secrets.Text(lastLines(facts.Stderr))
 		},
 	}, nil
+}
+
+// isKilled reports whether a signal has ended a process.
+func isKilled(p *process.Process) bool { return pause.IsOver(p.Exited) && p.State().ExitCode() < 0 }
+
+// maxLines is how many lines of the output of a failed build or server are shown.
+const maxLines = 20
+
+// lastLines returns the last lines of a text.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-maxLines):], "\n")
 }
 
 // An endingReader calls end at the end of its Reader.
@@ -230,19 +253,34 @@ func (t *watchedTap) showLines(lines []report.Line) {
 	}
 }
 
-// maxBuildLines is how many lines of a failed build are shown.
-const maxBuildLines = 20
-
-// runBuild runs the build command, if there is one, and reports whether it succeeded. If it fails, its last
-// lines are shown. The end of ctx ends it.
+// runBuild runs the build command, if there is one, and reports whether it succeeded.
 func (t *watchedTap) runBuild(ctx context.Context) bool {
 	if t.build == "" {
 		return true
 	}
+	t.building.Lock()
+	defer t.building.Unlock()
+	if ctx.Err() != nil {
+		return false
+	}
+	t.server.BuildStarted()
+	trouble := t.tryBuild(ctx)
+	t.server.BuildEnded(trouble)
+	return trouble == "" && ctx.Err() == nil
+}
+
+// tryBuild runs the build command and says why it failed, or returns "". If it fails, its last lines are
+// shown. The end of ctx ends it.
+func (t *watchedTap) tryBuild(ctx context.Context) (trouble string) {
+	remark := "; waiting for a change"
+	if t.last.Load() != nil {
+		remark = ", so the server stays as it was"
+	}
 	p, err := process.Start(process.Command{Args: []string{"sh", "-c", "exec 2>&1\n" + t.build}})
 	if err != nil {
-		t.note("--build could not be started: " + err.Error())
-		return false
+		trouble = "--build could not be started: " + err.Error()
+		t.note(trouble + remark)
+		return trouble
 	}
 	p.Stdin.Close()
 	outputEnded := make(chan struct{})
@@ -264,19 +302,15 @@ func (t *watchedTap) runBuild(ctx context.Context) bool {
 	case <-ctx.Done():
 	}
 	p.End()
-	if ctx.Err() != nil {
-		return false
+	if ctx.Err() != nil || p.State().ExitCode() == 0 {
+		return ""
 	}
-	if p.State().ExitCode() == 0 {
-		return true
-	}
-	t.note("--build failed (" + p.State().String() + "), so the server stays as it was")
-	text := strings.TrimRight(t.factory.Secrets.Text(output.Text()), "\r\n")
-	shown := strings.Split(text, "\n")
+	trouble = "--build failed (" + p.State().String() + ")"
+	t.note(trouble + remark)
 	var lines []report.Line
-	for _, line := range shown[max(0, len(shown)-maxBuildLines):] {
+	for line := range strings.SplitSeq(lastLines(t.factory.Secrets.Text(output.Text())), "\n") {
 		lines = append(lines, report.Line{{Role: report.Plain, Text: "  " + line}})
 	}
 	t.showLines(lines)
-	return false
+	return trouble
 }

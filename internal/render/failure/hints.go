@@ -88,6 +88,9 @@ func errorMeaning(o wire.Outcome) string {
 	if e.Code == -32601 && undeclaredHint(o) != "" {
 		return "the server needed an answer that mcpc did not offer to give"
 	}
+	if by, _ := jsonraw.Text(jsonraw.First(e.Data, "by")); by == "mcpc" {
+		return "mcpc made this error, not the server, which did not run or was restarted"
+	}
 	if e.BlamesResult() {
 		return "the server rejects its own result, not the arguments: it does not conform to the protocol or the outputSchema"
 	}
