@@ -333,7 +333,10 @@ var FlagSynonyms = []FlagSynonym{
 	},
 	{"serve", "sse, streamableHttp", "", "a URL needs no flag: `serve {URL}`"},
 	{"serve", "oauth2Bearer", "--header", "did you mean --header 'Authorization: Bearer {TOKEN}'?"},
-	{"serve", "apiKey, api-key", "--client-token-file", "did you mean --client-token-file {FILE}? It holds the token that clients send"},
+	{
+		"serve", "apiKey, api-key", "--client-token-file",
+		"did you mean --client-token-file {FILE}? It holds the token that clients send",
+	},
 	{
 		"serve", "static-oauth-client-info", "",
 		"`login {URL} --client-id ID --client-secret-file FILE` stores the client once",
