@@ -102,6 +102,9 @@ var wrongLines = []struct{ line, hint string }{
 	{"log --tail 5", "-n 5"},
 	{"log --errors", "mcpc log is:error"},
 	{"log --method tools/call", "mcpc log method:tools/call"},
+	{"serve uninstall cursor box", "mcpc serve remove cursor box"},
+	{"serve install curser http://x --as acme", "mcpc serve install cursor http://x --as acme"},
+	{"serve install cursor http://x --name acme", "--as acme"},
 	{"ping --all", "mcpc servers --check"},
 	{"list --tools", "mcpc list tools"},
 	{"list --format json", "--json"},
@@ -261,7 +264,7 @@ func TestSynonymsAreOfCommands(t *testing.T) {
 					parses(t, line)
 				}
 			}
-			if cmd, _, err := root.Find([]string{command}); command != "mcpc" && (err != nil || cmd == root) {
+			if cmd, _, err := root.Find(strings.Split(command, "-")); command != "mcpc" && (err != nil || cmd == root) {
 				t.Errorf("%s: there is no such command", command)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/render/term"
@@ -53,14 +54,16 @@ func New(cmd *cobra.Command, what string, run func(context.Context, Edit) error)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 {
 			return usage.New(cmd.Name()+" takes a client and "+what,
-				cmdutil.CommandHint(cmd, " --help")+" shows the clients")
+				"the clients are "+wire.Hint(strings.Join(clientNames(), ", ")))
 		}
 		client, ok := target.ClientNamed(args[0])
 		if !ok || !client.Editable() {
 			return usage.New(
 				fmt.Sprintf("unknown client %q", args[0]),
-				suggest.DidYouMean(cmdutil.CommandHint(cmd, " %s "+shellwords.Quote(args[1])), args[0], clientNames(),
-					cmdutil.CommandHint(cmd, " --help")+" shows the clients"),
+				suggest.DidYouMean(
+					cmdutil.CommandHint(cmd, " %s "+shellwords.Quote(args[1])+givenFlags(cmd)), args[0], clientNames(),
+					"the clients are "+wire.Hint(strings.Join(clientNames(), ", ")),
+				),
 			)
 		}
 		if folder, err := os.Getwd(); err == nil {
@@ -79,6 +82,20 @@ func New(cmd *cobra.Command, what string, run func(context.Context, Edit) error)
 	cmd.Flags().StringVar(&e.File, "file", "", "configuration `file`, if not the client's default")
 	cmd.Flags().BoolVarP(&e.Yes, "yes", "y", false, "write the change without asking for confirmation")
 	return cmd
+}
+
+// givenFlags returns the command's own flags of the command line, each after a space.
+func givenFlags(cmd *cobra.Command) string {
+	var b strings.Builder
+	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
+			b.WriteString(" --" + flag.Name)
+		}
+		if flag.Changed && flag.Value.Type() != "bool" {
+			b.WriteString(" " + shellwords.Quote(flag.Value.String()))
+		}
+	})
+	return b.String()
 }
 
 // clientRows returns the clients with an editable configuration, as rows of a help text.
@@ -164,11 +181,15 @@ func (e *Edit) Apply(
 		f.Note("written; restart " + e.Client.Title)
 		return nil
 	}
-	backup, err := editFile(file, old, changed)
+	backup, isNewBackup, err := editFile(file, old, changed)
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+file, err))
 	}
-	f.Note("written; the previous file is " + backup + " (mode 0600); restart " + e.Client.Title)
+	what := "the first original"
+	if isNewBackup {
+		what = "the previous file"
+	}
+	f.Note("written; " + what + " is " + backup + " (mode 0600); restart " + e.Client.Title)
 	return nil
 }
 
@@ -258,45 +279,47 @@ func confirmEdit(ctx context.Context, f *cmdutil.Factory, file string, yes bool)
 
 // editFile replaces the text of a file and keeps its permissions. Before the first change it copies
 // the file, readable only by its owner because it may contain secrets. It follows links. It returns
-// the path of the copy. It fails if the text is not old anymore: the client may have changed it.
-func editFile(file string, old, changed []byte) (backup string, err error) {
-	file, err = filepath.EvalSymlinks(file)
+// the path of the copy, and whether the copy is of this change. It fails if the text is not old
+// anymore: the client may have changed it.
+func editFile(file string, old, changed []byte) (string, bool, error) {
+	file, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	info, err := os.Stat(file)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, old) {
-		return "", errors.Join(errors.New("the file has changed meanwhile; nothing was written"), err)
+		return "", false, errors.Join(errors.New("the file has changed meanwhile; nothing was written"), err)
 	}
-	backup = file + ".before-mcpc"
-	if err := keepOriginal(backup, old); err != nil {
-		return "", err
+	backup := file + ".before-mcpc"
+	isNew, err := keepOriginal(backup, old)
+	if err != nil {
+		return "", false, err
 	}
 	if err := cmdutil.ReplaceFile(file, changed); err != nil {
-		return "", err
+		return "", false, err
 	}
-	return backup, os.Chmod(file, info.Mode().Perm())
+	return backup, isNew, os.Chmod(file, info.Mode().Perm())
 }
 
 // keepOriginal writes the copy, unless it exists: users want back the file as it was before mcpc
-// changed it.
-func keepOriginal(backup string, old []byte) error {
+// changed it. It reports whether it wrote the copy.
+func keepOriginal(backup string, old []byte) (bool, error) {
 	f, err := os.OpenFile(backup, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = f.Write(old)
 	err = errors.Join(err, f.Close())
 	if err != nil {
 		_ = os.Remove(backup) // it may be incomplete
 	}
-	return err
+	return true, err
 }
 
 // lineDiff returns the lines from the first to the last difference between two texts, with one line

@@ -188,11 +188,11 @@ var CommandSynonyms = []CommandSynonym{
 }
 
 // A FlagSynonym is the hint for flags of other programs. Commands has the commands of mcpc that it
-// is for, separated by spaces; "" is all. mcpc is a command line without a command, and NAME/ the
-// command NAME without words. Use is the flag of mcpc that the hint offers, such as "--args", for
-// commands that have it; useArguments if the hint says how arguments are written; otherwise "". Hint
-// has the form of a CommandSynonym, with the value of the flag for {X}, the flag for {flag}, and the
-// command for {command}.
+// is for, separated by spaces; "" is all. A subcommand has a hyphen, as serve-install. mcpc is a
+// command line without a command, and NAME/ the command NAME without words. Use is the flag of mcpc
+// that the hint offers, such as "--args", for commands that have it; useArguments if the hint says how
+// arguments are written; otherwise "". Hint has the form of a CommandSynonym, with the value of the
+// flag for {X}, the flag for {flag}, and the command for {command}.
 type FlagSynonym struct{ Commands, Flags, Use, Hint string }
 
 // useArguments is the Use of a hint that says how the arguments of a tool or prompt are written.
@@ -327,10 +327,12 @@ var FlagSynonyms = []FlagSynonym{
 	{"serve", "port, p, listen, bind, addr", "--http", "did you mean --http 127.0.0.1:{3001}?"},
 	{"serve", "stdio", "", "a server's command goes after --: `serve -- COMMAND`"},
 	{
-		"serve", "outputTransport, output-transport, server, stateful, stateless, cors, ssePath, messagePath, " +
+		"serve", "outputTransport, output-transport, server, stateful, stateless, ssePath, messagePath, " +
 			"streamableHttpPath, baseUrl, endpoint, streamEndpoint, sseEndpoint, healthEndpoint, sessionTimeout", "",
-		"no flag is needed: stdio is the default, and --http 127.0.0.1:{3001} serves both kinds of sessions at any path",
+		"no flag is needed: stdio is the default, and --http 127.0.0.1:3001 serves both kinds of sessions at any path",
 	},
+	{"serve", "cors, cors-origin, allowed-origins", "", "mcpc serves no web pages of another origin"},
+	{"serve-install", "name, n, alias, id", "--as", "did you mean --as {NAME}?"},
 	{"serve", "sse, streamableHttp", "", "a URL needs no flag: `serve {URL}`"},
 	{"serve", "oauth2Bearer", "--header", "did you mean --header 'Authorization: Bearer {TOKEN}'?"},
 	{

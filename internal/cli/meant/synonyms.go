@@ -188,6 +188,7 @@ func (h hinter) flagSynonymHint(cmd *cobra.Command, flag string) (hint wire.Hint
 	if command == "" {
 		command = "mcpc"
 	}
+	command = strings.ReplaceAll(command, " ", "-") // a subcommand
 	for _, s := range FlagSynonyms {
 		commands := strings.Fields(s.Commands)
 		isForWordless := cmd.Flags().NArg() == 0 && slices.Contains(commands, command+"/")

@@ -47,6 +47,9 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 		lookup.ServerGiven = true
 		conn := &connect.Conn{Env: &lookup.Env}
 		if out := conn.Find(nil); !out.OK() {
+			if hint := meant.Synonym(f, "serve", args...); hint != "" { // such as serve uninstall
+				return nil, usage.New("unknown command \""+word+"\"", hint)
+			}
 			if isCommand(f, s.id) {
 				out.Hint = commandHint
 			}

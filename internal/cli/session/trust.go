@@ -112,7 +112,7 @@ func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 	}
 	for _, s := range servers {
 		if err == nil || cmdutil.KindOf(err) == wire.Refused { // not after an interrupt or a failure
-			err = cmdutil.Join(err, trustOne(ctx, f, store, s, o.yes))
+			err = cmdutil.Join(err, trustOne(ctx, f, store, s, o))
 		}
 	}
 	for _, l := range locks {
@@ -182,21 +182,25 @@ func usableServer(f *cmdutil.Factory, name string) (target.Server, wire.Outcome)
 
 // trustOne shows a server, asks, and stores the approval. It does not ask about a server that is
 // already trusted as it is.
-func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s target.Server, yes bool) error {
+func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s target.Server, o trustOptions) error {
 	w := f.Stdout()
 	st := f.OutStyle
 	if f.JSON || f.Wire || f.Jq != "" { // stdout has only JSON
 		w = f.Stderr()
 		st = f.ErrStyle
 	}
-	if err := f.WriteServer(w, st, s); err != nil {
+	facts := host.ServerFacts(&f.Env, s)
+	if len(o.names) > 1 {
+		facts = append([][]string{{"server", s.ID()}}, facts...)
+	}
+	if err := term.Facts(w, st, facts); err != nil {
 		return f.StdoutError() // nil if the failure was on standard error
 	}
 	if host.StandingOf(f.Env.Trusts(store), s) == host.Confirmed {
 		f.Note(s.ID() + " is already trusted as configured in " + f.Env.Tilde(s.File))
 		return nil
 	}
-	if out := askApproval(ctx, f, s.ID(), "Trust exactly this?", yes); !out.OK() {
+	if out := askApproval(ctx, f, s.ID(), "Trust exactly this?", o.yes); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if err := f.Env.Trust(ctx, store, s); err != nil {
