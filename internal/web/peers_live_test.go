@@ -189,6 +189,27 @@ func TestPeerTheme(t *testing.T) {
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 
+// twins is a Reader with two servers of one name.
+type twins struct{ *dummy }
+
+func (twins) Conversations() []view.Conversation {
+	return []view.Conversation{
+		{ID: "1.1", Client: "app", Server: "tea 1", Target: "http://127.0.0.1:4000/mcp", By: "proxy"},
+		{ID: "2.1", Client: "app", Server: "tea 1", Target: "/opt/tea/bin/tea --stdio", By: "tap"},
+		{ID: "3.1", Client: "app", Server: "milk 1", Target: "http://127.0.0.1:5000/mcp", By: "proxy", Revision: "2026-07-28"},
+	}
+}
+
+// TestPeerServersOfOneName holds: servers of one name have their targets below the name.
+func TestPeerServersOfOneName(t *testing.T) {
+	p, _ := open(t, chromium.Share(t), twins{newDummy()}, nil)
+	p.Await(`document.querySelectorAll('.talk-entry').length === 4`)
+	got := p.Text(`[...document.querySelectorAll('.under-name')].map(e => e.textContent.trim()).join(', ')`)
+	if want := "proxy 2026-07-28, tap tea --stdio, proxy 127.0.0.1:4000/mcp"; got != want {
+		t.Errorf("below the names: %q, want %q", got, want)
+	}
+}
+
 // TestPeerPhone holds: on a phone, the controls above the exchanges leave them the most room.
 func TestPeerPhone(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})

@@ -52,13 +52,14 @@ function Conversations() {
   };
   const serverOf = c => withoutVersion(c.server || c.target), targets = new Map(), several = new Set();
   for (const c of S.conversations) { const name = serverOf(c); if (targets.has(name) && targets.get(name) !== c.target) several.add(name); targets.set(name, c.target); }
-  const apart = c => c.server && c.target && several.has(serverOf(c)) ? ` (${c.target})` : '';
+  // apart returns what tells servers of one name apart: the target, short enough for the line below the name.
+  const apart = c => c.server && c.target && several.has(serverOf(c)) ? c.target.replace(/^https?:\/\/|^\/\S*\//, '') : '';
   const sum = (k) => S.conversations.reduce((n, c) => n + c[k], 0);
   const entry = (id, name, c) => html`<button key=${id} aria-current=${shownTalk() === id ? 'true' : undefined} onClick=${() => pick(id)} class="talk-entry" title=${id ? `${name}, ${c.target || ''}` : ''}><span class="who">${c.live && !S.status.file ? html`<span class="live" title="live">●</span>` : ''} ${name}</span>
     <span class="n">${c.failed ? html`<span class="tone failed">✗${c.failed}</span> ` : ''}${c.open ? html`<span class="tone open">…${c.open}</span> ` : ''}${c.rows}</span>
-    ${id && html`<span class="dim under-name">${formatTime(c.began)} ${c.by || ''} ${c.protocol || ''}</span>`}</button>`;
+    ${id && html`<span class="dim under-name">${formatTime(c.began)} ${c.by || ''} ${apart(c) || c.protocol || ''}</span>`}</button>`;
   return html`<nav class="talks" aria-label="Conversations" onKeyDown=${step}>${entry('', 'all', { rows: sum('rows'), open: sum('open'), failed: sum('failed') })}
-    ${S.conversations.slice(-150).reverse().map(c => entry(c.id, `${withoutVersion(c.client || c.by || 'client')} → ${serverOf(c)}${apart(c)}`, c))}
+    ${S.conversations.slice(-150).reverse().map(c => entry(c.id, `${withoutVersion(c.client || c.by || 'client')} → ${serverOf(c)}`, c))}
     ${S.conversations.length > 150 && html`<p class="dim">${countNoun(S.conversations.length - 150, 'older conversation')}: filter with client: or server:</p>`}</nav>`;
 }
 
