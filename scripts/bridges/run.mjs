@@ -137,13 +137,15 @@ function tree(root) {
     (children[parent] ??= []).push(pid);
   }
   const walk = (pid) => [pid, ...(children[pid] ?? []).flatMap(walk)];
-  const isOurs = (pid) => [server, browser].some((script) => commandOf(pid).startsWith(`${node}\0${script}\0`));
+  const starts = [server, browser].map((script) => `${node}\0${script}\0`);
+  const isOurs = (pid) => starts.some((start) => ofProcess(pid, 'cmdline').startsWith(start));
   return walk(String(root)).filter((pid) => !isOurs(pid));
 }
 
-function commandOf(pid) {
+// ofProcess returns a file of /proc, or '' if the process has ended.
+function ofProcess(pid, name) {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
   } catch {
     return '';
   }
@@ -151,8 +153,8 @@ function commandOf(pid) {
 
 // memory returns the megabytes of RSS and the number of processes.
 function memory(pids) {
-  const sizes = pids.map((pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0));
-  return { megabytes: sizes.reduce((a, b) => a + b) / 1024, processes: pids.length };
+  const sizes = pids.map((pid) => Number(/VmRSS:\s+(\d+)/.exec(ofProcess(pid, 'status'))?.[1])).filter(Number.isFinite);
+  return { megabytes: sizes.reduce((a, b) => a + b) / 1024, processes: sizes.length };
 }
 
 function signal(pids, name) {
