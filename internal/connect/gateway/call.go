@@ -91,11 +91,6 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 	if p == nil {
 		return refuse(-32603, fmt.Sprintf("mcpc serve has no session for this request, or %d clients already", maxPeers))
 	}
-	if !g.isUsed.Swap(true) {
-		for _, l := range p.links {
-			l.dialForLogin()
-		}
-	}
 	p.connectAll()
 	// The servers get their own _meta, and no tasks: they are not forwarded.
 	params := jsonraw.Without(jsonraw.OrEmpty(bridge.WithoutRequestMeta(m.Params)), "task")

@@ -17,7 +17,6 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"mcpc/internal/client"
@@ -89,9 +88,6 @@ type Gateway struct {
 	statePrefix string
 	// isStdio is set if the only client is connected over stdio.
 	isStdio bool
-	// isUsed is set by the first request that does not open a session. Logins wait for it: some hosts start
-	// the program and end it at once, to find out which revisions it has.
-	isUsed atomic.Bool
 	// ctx is the context of logins. Close cancels it.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -308,7 +304,7 @@ func (g *Gateway) withOpening(c mcpserver.Caller, compose func(opening) []byte) 
 	return mcpserver.Job{MayWait: true, Run: func(ctx context.Context, _ func([]byte)) []byte {
 		ctx, stop := context.WithTimeout(ctx, openingTimeout)
 		defer stop()
-		conn, _ := p.links[0].waitConnected(ctx)
+		conn, _ := p.links[0].waitDialed(ctx)
 		if conn == nil {
 			return compose(opening{own.identity, own.capabilities, ""})
 		}

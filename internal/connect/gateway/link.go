@@ -43,6 +43,9 @@ type link struct {
 	// server's process that was shown last.
 	shownFailure string
 	shownProcess wire.ProcessFacts
+	// isUsed is set by the first request. Logins wait for it: some hosts start the program and end it at once,
+	// to find out which revisions it has.
+	isUsed bool
 	// wasOmitted is set if a client got a list without this server.
 	wasOmitted bool
 	isClosed   bool
@@ -80,8 +83,25 @@ func (l *link) startDialing() <-chan struct{} {
 	return done
 }
 
-// waitConnected returns the connection. It waits for a running attempt until ctx is done.
+// waitConnected returns the connection for a request. It waits for a running attempt until ctx is done. An
+// attempt before the first request starts no login: another attempt does.
 func (l *link) waitConnected(ctx context.Context) (*connect.Conn, wire.Outcome) {
+	l.mu.Lock()
+	isFirst := !l.isUsed
+	l.isUsed = true
+	l.mu.Unlock()
+	conn, out := l.waitDialed(ctx)
+	if !isFirst || out.Kind != wire.Auth {
+		return conn, out
+	}
+	l.mu.Lock()
+	l.nextAttempt = time.Time{}
+	l.mu.Unlock()
+	return l.waitDialed(ctx)
+}
+
+// waitDialed returns the connection. It waits for a running attempt until ctx is done.
+func (l *link) waitDialed(ctx context.Context) (*connect.Conn, wire.Outcome) {
 	if attempt := l.startDialing(); attempt != nil {
 		select {
 		case <-attempt:
@@ -121,8 +141,7 @@ func (l *link) dial(done chan struct{}) {
 	isClosed := l.isClosed
 	wasOmitted := l.wasOmitted
 	shownFailure := ""
-	awaitsUse := out.Kind == wire.Auth && l.peer.gateway.Login != nil && !l.peer.gateway.isUsed.Load()
-	l.dialing = nil
+	awaitsUse := out.Kind == wire.Auth && l.peer.gateway.Login != nil && !l.isUsed
 	l.failed = out
 	if out.OK() && !isClosed {
 		l.conn = c
@@ -148,6 +167,9 @@ func (l *link) dial(done chan struct{}) {
 	if !isClosed && !out.OK() && !awaitsUse && l.runningLogin() == nil {
 		l.showFailure(out) // before a client gets a list without this server
 	}
+	l.mu.Lock()
+	l.dialing = nil
+	l.mu.Unlock()
 	close(done)
 	if !isClosed && !out.OK() {
 		go l.dialAgain()
@@ -156,17 +178,6 @@ func (l *link) dial(done chan struct{}) {
 		l.peer.gateway.Tell(l.Name + " is connected")
 		l.pushListChange(allLists)
 	}
-}
-
-// dialForLogin connects at once if the last attempt ended because the server requires a login, so that this
-// attempt starts the login.
-func (l *link) dialForLogin() {
-	l.mu.Lock()
-	if l.failed.Kind == wire.Auth {
-		l.nextAttempt = time.Time{}
-	}
-	l.mu.Unlock()
-	l.startDialing()
 }
 
 // dialAgain connects again after the pause of a failed attempt: a host may send no further request.

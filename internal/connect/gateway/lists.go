@@ -151,8 +151,10 @@ func (l *link) listEntries(ctx context.Context, k connect.Kind) ([]json.RawMessa
 	connectCtx, stopConnecting := context.WithTimeout(ctx, connectTimeout)
 	conn, out := l.waitConnected(connectCtx)
 	stopConnecting()
-	if conn == nil && l.awaitLogin(ctx, out) {
-		conn, out = l.waitConnected(ctx)
+	for range 2 { // the first failure may be of an attempt that started no login
+		if conn == nil && l.awaitLogin(ctx, out) {
+			conn, out = l.waitConnected(ctx)
+		}
 	}
 	if conn == nil {
 		l.noteMissing(out)

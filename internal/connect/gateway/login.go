@@ -351,6 +351,12 @@ func (l *link) loginFailure(err error) string {
 // lists without this server have changed.
 func (l *link) useLogin() {
 	l.mu.Lock()
+	attempt := l.dialing
+	l.mu.Unlock()
+	if attempt != nil { // it may have begun before the token was stored
+		<-attempt
+	}
+	l.mu.Lock()
 	isConnected := l.conn != nil
 	wasOmitted := l.wasOmitted
 	if isConnected {
