@@ -308,12 +308,22 @@ func selectRejecting(f *cmdutil.Factory, records auth.Records) bool {
 	return true
 }
 
-// findServer returns the server that the user selected. It does not connect.
+// findServer returns the server that the user selected, or the server of the URL that its command
+// connects to, as mcpc serve URL. It does not connect.
 func findServer(ctx context.Context, f *cmdutil.Factory) (*connect.Conn, wire.Outcome) {
 	c := &connect.Conn{Env: &f.Env}
 	out := c.Find(nil)
 	if out.OK() {
 		out = c.SettleOrigin(ctx, false)
+	}
+	if !out.OK() {
+		return c, out
+	}
+	if url := target.ServedURL(c.ServerSession().Command); url != "" {
+		f.Server = url
+		f.ServerGiven = true
+		c = &connect.Conn{Env: &f.Env}
+		out = c.Find(nil)
 	}
 	return c, out
 }

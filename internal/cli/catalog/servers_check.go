@@ -126,6 +126,7 @@ const (
 	stateOK            = "ok"
 	stateSlow          = "slow"
 	stateNeedsLogin    = "needs login"
+	stateTokenRejected = "token rejected"
 	stateDown          = "down"
 	stateWrongURL      = "wrong URL"
 	stateCrashed       = "crashed"
@@ -180,7 +181,8 @@ func stateOf(s *Surveyed) serverState {
 	state := serverState{ID: s.ID, From: s.Title, State: stateOK, Revision: s.revision}
 	out := s.Out
 	id := s.ID
-	if failure, isBehind := servedFailure(s); isBehind {
+	failure, isBehind := servedFailure(s)
+	if isBehind {
 		out = wire.Outcome{Kind: failure.Kind, Text: failure.Message}
 		id = failure.Server
 	}
@@ -207,8 +209,18 @@ func stateOf(s *Surveyed) serverState {
 	if reason := out.Process.Reason(); reason != "" {
 		state.Error += ": " + reason
 	}
+	if state.State == stateNeedsLogin && failure.SendsToken { // a login does not replace the entry's token
+		state.State = stateTokenRejected
+		state.Error = "the server rejected the Authorization field of the entry"
+		if s.File != "" {
+			state.Error += " in " + s.File
+		}
+		id = shellwords.Quote(s.ID)
+	}
 	command := "list -v -s " + id
 	switch state.State {
+	case stateTokenRejected:
+		command = "servers " + id
 	case stateNeedsLogin:
 		command = "login -s " + id
 	case stateDown, stateProtocolError:

@@ -99,7 +99,7 @@ func install(
 		if isServed(self, entry.Command) {
 			return old, nil
 		}
-		if replaced := bridgeWords(entry.Command); replaced > 0 {
+		if replaced := target.BridgeWords(entry.Command); replaced > 0 {
 			if flag := unknownFlag(serve, entry.Command[replaced:]); flag != "" {
 				return nil, usage.New(fmt.Sprintf("mcpc serve has no flag %s, which the entry %q has", flag, server),
 					"remove it from the configuration, or see "+wire.Run("serve --help-all"))
@@ -134,7 +134,7 @@ func takenError(e *clientfile.Edit, entry target.Server, entries []target.Server
 	if e.File != "" {
 		line += "--file " + shellwords.Quote(e.File) + " "
 	}
-	if bridgeWords(entry.Command) > 0 && slices.Contains(entry.Command, server) {
+	if target.BridgeWords(entry.Command) > 0 && slices.Contains(entry.Command, server) {
 		return usage.New(text, wire.Run(line+shellwords.Quote(e.Server))+" replaces it")
 	}
 	free := e.Server
@@ -244,31 +244,6 @@ func parseReplaced(text string) []string {
 	return words
 }
 
-// bridgeWords returns how many words at the start of a command are the program mcp-remote or
-// supergateway as a client of a remote server; its URL and flags follow. It returns 0 for any other
-// command.
-func bridgeWords(argv []string) int {
-	if !slices.ContainsFunc(argv, cmdutil.IsURL) {
-		return 0
-	}
-	i := slices.IndexFunc(argv, isBridge)
-	if i < 0 {
-		return 0
-	}
-	if i+1 < len(argv) && isBridge(argv[i+1]) { // npx -p mcp-remote mcp-remote URL
-		i++
-	}
-	rest := argv[i+1:]
-	if packageName(argv[i]) == "mcp-remote" {
-		return i + 1
-	}
-	isClient := len(rest) > 1 && (rest[0] == "--sse" || rest[0] == "--streamableHttp") && cmdutil.IsURL(rest[1])
-	if !isClient {
-		return 0
-	}
-	return i + 2
-}
-
 // unknownFlag returns the first flag in words that the command does not have, or "".
 func unknownFlag(cmd *cobra.Command, words []string) string {
 	for _, word := range words {
@@ -279,18 +254,4 @@ func unknownFlag(cmd *cobra.Command, words []string) string {
 		}
 	}
 	return ""
-}
-
-// isBridge reports whether a word is the program or the package mcp-remote or supergateway.
-func isBridge(word string) bool {
-	name := packageName(word)
-	return name == "mcp-remote" || name == "supergateway"
-}
-
-// packageName returns the file name of a program without .exe or .cmd, or the name of a package
-// without its version.
-func packageName(word string) string {
-	name := word[strings.LastIndexAny(word, `/\`)+1:]
-	name, _, _ = strings.Cut(name, "@")
-	return strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), ".exe"), ".cmd")
 }

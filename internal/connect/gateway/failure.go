@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
@@ -15,6 +17,8 @@ type Failure struct {
 	Message string    `json:"message"`
 	// Server names the server for -s, without secrets.
 	Server string `json:"server"`
+	// SendsToken is true if mcpc serve got an Authorization field for the server.
+	SendsToken bool `json:"sendsToken,omitempty"`
 }
 
 // metaFailure is the key of a Failure.
@@ -23,7 +27,14 @@ const metaFailure = "mcpc/failure"
 // failure returns why the server did not answer, as _meta.
 func (l *link) failure() json.RawMessage {
 	out := l.lastFailure()
-	raw, _ := json.Marshal(Failure{Kind: out.Kind, Message: out.Text, Server: redact.RedactURL(l.ID)}) // always marshals
+	failure := Failure{
+		Kind: out.Kind, Message: out.Text, Server: redact.RedactURL(l.ID),
+		SendsToken: slices.ContainsFunc(l.env.Headers, func(field string) bool {
+			name, _, _ := strings.Cut(field, ":")
+			return strings.EqualFold(strings.TrimSpace(name), "Authorization")
+		}),
+	}
+	raw, _ := json.Marshal(failure) // always marshals
 	return jsonraw.With(nil, metaFailure, raw)
 }
 
