@@ -187,6 +187,8 @@ type fakeProcess struct {
 	revision string
 	refusal  string
 	tools    []string
+	// prompts are the entries of its list.
+	prompts string
 	// capability is one more capability that the process declares, or "".
 	capability string
 }
@@ -274,7 +276,7 @@ func (p *fakeProcess) answer(m *wire.Message) string {
 		}
 		result = fmt.Sprintf(`{"tools":[{"name":%q}]%s}`, p.tools[cursor], next)
 	case "prompts/list":
-		result = `{"prompts":[]}`
+		result = `{"prompts":[` + p.prompts + `]}`
 	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "ping":
 		result = `{}`
 	default:
@@ -666,6 +668,17 @@ func TestOtherCapabilitiesAreNoted(t *testing.T) {
 	h.expectNote("restarted (process 2)")
 	restart()
 	h.expectNote("restarted (process 3)")
+}
+
+func TestOtherPromptsAreNoted(t *testing.T) {
+	h, _ := openLegacy(t, nil)
+	h.await("listed", isListed)
+	p := h.restart()
+	p.prompts = `{"name":"x"}`
+	p.allow("a")
+	h.expect(`{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`)
+	for !strings.Contains(receive(t, h.notes, "note about the prompts"), "the prompts have changed: 0 before, 1 now") {
+	}
 }
 
 func TestBatchesAreSplit(t *testing.T) {

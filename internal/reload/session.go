@@ -364,6 +364,9 @@ func (s *Server) noteLists(g *generation, entries map[string][]json.RawMessage) 
 			continue
 		}
 		s.notifyChanged(l)
+		if l.capability != "tools" { // ToolsChanged shows the tools
+			s.options.Note(fmt.Sprintf("the %s have changed: %d before, %d now", l.capability, len(was), len(is)))
+		}
 		if l.capability == "tools" {
 			before = append([]json.RawMessage{}, was...)
 			after = append([]json.RawMessage{}, is...)

@@ -31,7 +31,7 @@ func (o *WatchOptions) IsSet() bool { return len(o.Patterns) > 0 }
 // Check returns an error if the flags do not fit together.
 func (o *WatchOptions) Check() error {
 	for _, p := range o.Patterns {
-		if p == "" {
+		if p == "" || p == "--" {
 			return usage.New("--watch needs a pattern of files", "--watch 'src/**/*.ts'")
 		}
 	}

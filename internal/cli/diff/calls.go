@@ -19,15 +19,29 @@ import (
 var parts = []struct {
 	section, name string
 	isKnown       func(s *side) bool
+	// count counts the entries of a list; nil for other parts.
+	count func(s *side) int
 }{
-	{"tools", "tools", func(s *side) bool { return s.Tools != nil }},
-	{"prompts", "prompts", func(s *side) bool { return s.Prompts != nil }},
-	{"resources", "resources", func(s *side) bool { return s.Resources != nil }},
-	{"resources", "resource templates", func(s *side) bool { return s.Templates != nil }},
-	{"caps", "capabilities", func(s *side) bool { return s.Capabilities != nil }},
-	{"caps", "server info", func(s *side) bool { return s.Implementation != nil }},
-	{"instructions", "instructions", func(s *side) bool { return s.Instructions != nil }},
-	{"calls", "calls", func(s *side) bool { return len(s.calls) > 0 }},
+	{
+		"tools", "tools", func(s *side) bool { return s.Tools != nil },
+		func(s *side) int { return len(s.Tools) },
+	},
+	{
+		"prompts", "prompts", func(s *side) bool { return s.Prompts != nil },
+		func(s *side) int { return len(s.Prompts) },
+	},
+	{
+		"resources", "resources", func(s *side) bool { return s.Resources != nil },
+		func(s *side) int { return len(s.Resources) },
+	},
+	{
+		"resources", "resource templates", func(s *side) bool { return s.Templates != nil },
+		func(s *side) int { return len(s.Templates) },
+	},
+	{"caps", "capabilities", func(s *side) bool { return s.Capabilities != nil }, nil},
+	{"caps", "server info", func(s *side) bool { return s.Implementation != nil }, nil},
+	{"instructions", "instructions", func(s *side) bool { return s.Instructions != nil }, nil},
+	{"calls", "calls", func(s *side) bool { return len(s.calls) > 0 }, nil},
 }
 
 // compareShared compares the calls of two recordings and returns their changes. It notes the parts
@@ -61,6 +75,9 @@ func compareShared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.C
 		isPartial = true
 		if a.partial[p.name] || b.partial[p.name] {
 			continue // loadRecording has warned about it
+		}
+		if p.count != nil && p.count(&a)+p.count(&b) == 0 {
+			continue // the list is empty on the side that has it
 		}
 		if inA {
 			onlyInA = append(onlyInA, p.name)

@@ -58,7 +58,9 @@ func NewDiff(f *cmdutil.Factory) *cobra.Command {
 		Use:   "diff A [B] [-- COMMAND...] | --lock TARGET",
 		Short: "compare two descriptions of a server, and rate each change",
 		Long: `Compare what a server declared: tools, prompts, resources, capabilities,
-instructions, and recorded calls. A is before and B is after; each is one of
+instructions, and recorded calls. A is before and B is after.
+
+A and B are one of these:
 
   last, 42, FILE, - a recording, as in mcpc show; 42.3, FILE#3: one exchange
   URL, NAME, demo   a server, as with -s; B may also be a command after --

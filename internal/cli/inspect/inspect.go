@@ -254,7 +254,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	}
 	if o.web {
 		if o.argv != nil {
-			if out := v.Actor.Start(ctx, o.argv); !out.OK() {
+			if out := v.Actor.Start(ctx, o.argv, o.watch.IsSet()); !out.OK() {
 				return cmdutil.Exit(out)
 			}
 		}
@@ -274,7 +274,7 @@ func showWhileStarting(ctx context.Context, f *cmdutil.Factory, v *liveview.View
 	defer stop()
 	started := make(chan wire.Outcome, 1)
 	go func() {
-		out := v.Actor.Start(ctx, o.argv)
+		out := v.Actor.Start(ctx, o.argv, o.watch.IsSet())
 		if !out.OK() {
 			stop()
 		}

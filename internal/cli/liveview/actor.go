@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
+	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/live"
@@ -83,12 +84,25 @@ func NewActor(o ActorOptions) *Actor {
 
 // Start starts the server of a command, so that views can call its tools. It may run while the
 // views are shown. Requests to the server are recorded in the recording of the command itself. If
-// the server cannot be started, the outcome says why.
-func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
+// the server cannot be started, the outcome says why. The tools are listed again whenever the server says
+// that they have changed. subscribes asks it to, as servers without a handshake require.
+func (a *Actor) Start(ctx context.Context, argv []string, subscribes bool) wire.Outcome {
 	f := a.Factory.Invocation()
 	f.Record.Many = true // the view may call many tools
 	a.detachTerminal(f)
-	c, out := connect.Dial(ctx, &f.Env, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
+	changed := make(chan struct{}, 1)
+	c, out := connect.Dial(ctx, &f.Env, connect.Options{
+		Argv: argv, RequireServerInfo: true, MultiCall: true,
+		OnNotification: func(m *wire.Message) {
+			if m.Method != "notifications/tools/list_changed" {
+				return
+			}
+			select {
+			case changed <- struct{}{}:
+			default: // the next list has this change too
+			}
+		},
+	})
 	if !out.OK() {
 		c.Close(ctx)
 		return out
@@ -99,7 +113,23 @@ func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 	if out.Kind == wire.Signal {
 		return out
 	}
+	if subscribes {
+		go c.Listen(a.ctx, client.ListenRequest{SubscriptionFilter: client.SubscriptionFilter{Tools: true}})
+	}
+	go a.followTools(c, changed)
 	return wire.Outcome{} // a server without tools can be inspected too
+}
+
+// followTools lists the tools of the view's own server after each change, until the view is closed.
+func (a *Actor) followTools(c *connect.Conn, changed <-chan struct{}) {
+	for {
+		select {
+		case <-a.ctx.Done():
+			return
+		case <-changed:
+			_, _ = c.Listed(a.ctx, connect.ToolKind, nil) // its row shows a failure
+		}
+	}
 }
 
 // Close cancels questions and running requests, removes the view's faults, releases held messages, and

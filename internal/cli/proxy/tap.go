@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -66,6 +67,10 @@ is all files below it; .gitignore is respected.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 { // without "--" the first word may be a mistake
 				if _, err := exec.LookPath(args[0]); err != nil {
+					if o.watch.IsSet() && slices.Contains(args, "--") && cmdutil.IsFile(args[0]) {
+						return usage.New("--watch takes one pattern, and the shell has made several files of it",
+							"quote the pattern: --watch 'src/**/*.ts'")
+					}
 					if cmdutil.IsURL(args[0]) {
 						return usage.New("tap runs a stdio server and does not take a URL",
 							wire.Run("proxy --to "+shellwords.Quote(args[0]))+" is for a server over HTTP")

@@ -23,9 +23,12 @@ func parseFilter(f *cmdutil.Factory, words []string, findings *recorded.RowFindi
 	return recorded.Filter(resolveLast(f, words), f.Now(), findings)
 }
 
-// resolveLast replaces a first word "last" by the filter for the newest run. A single number is
+// resolveLast replaces a first word "last" or "run:last" by the filter for the newest run. A single number is
 // searched for as a text; a note suggests the filter for the run with that number.
 func resolveLast(f *cmdutil.Factory, words []string) []string {
+	if len(words) > 0 && words[0] == "run:last" {
+		words = append([]string{"last"}, words[1:]...)
+	}
 	if len(words) == 0 || words[0] != "last" && !isNumber(strings.Replace(words[0], ".", "", 1)) {
 		return words
 	}
@@ -52,7 +55,7 @@ func resolveLast(f *cmdutil.Factory, words []string) []string {
 
 // namesOneRun reports whether the words of a filter name one run: last, or run:N.
 func namesOneRun(words []string) bool {
-	if len(words) > 0 && words[0] == "last" {
+	if len(words) > 0 && (words[0] == "last" || words[0] == "run:last") {
 		return true
 	}
 	return slices.ContainsFunc(words, func(word string) bool {
