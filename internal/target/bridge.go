@@ -35,9 +35,9 @@ func isURL(word string) bool {
 	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
 }
 
-// BridgeWords returns how many words at the start of a command are the program mcp-remote or
-// supergateway as a client of a remote server; its URL and flags follow. It returns 0 for any other
-// command.
+// BridgeWords returns how many words at the start of a command are the program mcp-remote,
+// supergateway or mcp-proxy as a client of a remote server; its URL and flags follow. It returns 0 for
+// any other command, and for mcp-proxy with flags, which mcpc serve does not have.
 func BridgeWords(argv []string) int {
 	if !slices.ContainsFunc(argv, isURL) {
 		return 0
@@ -53,6 +53,12 @@ func BridgeWords(argv []string) int {
 	if packageName(argv[i]) == "mcp-remote" {
 		return i + 1
 	}
+	if packageName(argv[i]) == "mcp-proxy" {
+		if len(rest) == 1 && isURL(rest[0]) {
+			return i + 1
+		}
+		return 0
+	}
 	isClient := len(rest) > 1 && (rest[0] == "--sse" || rest[0] == "--streamableHttp") && isURL(rest[1])
 	if !isClient {
 		return 0
@@ -60,10 +66,9 @@ func BridgeWords(argv []string) int {
 	return i + 2
 }
 
-// isBridge reports whether a word is the program or the package mcp-remote or supergateway.
+// isBridge reports whether a word is the program or the package of a bridge that BridgeWords knows.
 func isBridge(word string) bool {
-	name := packageName(word)
-	return name == "mcp-remote" || name == "supergateway"
+	return slices.Contains([]string{"mcp-remote", "supergateway", "mcp-proxy"}, packageName(word))
 }
 
 // packageName returns the file name of a program without .exe or .cmd, or the name of a package

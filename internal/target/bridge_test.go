@@ -16,6 +16,8 @@ func TestServedURL(t *testing.T) {
 		"npx -y mcp-remote " + url + " --instead http://x":      url,
 		"mcpc serve work":                                       "",
 		"mcpc serve " + url + " https://other.example/mcp":      "",
+		"uvx mcp-proxy " + url:                                  url,
+		"mcp-proxy --headers X y " + url:                        "",
 		"mcpc tap -- " + url:                                    "",
 		"server --url " + url:                                   "",
 		"supergateway --stdio server --port 1 http://x.example": "",

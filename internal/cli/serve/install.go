@@ -32,8 +32,9 @@ func newInstall(f *cmdutil.Factory, serve *cobra.Command) *cobra.Command {
 		Use:   "install CLIENT URL|NAME",
 		Short: "add a server to a client's configuration",
 		Long: `Add an entry to a client's configuration that runs mcpc serve for one server: a
-URL, or a NAME as with -s. If NAME is an entry that runs mcp-remote or
-supergateway, mcpc serve replaces the program and keeps the other arguments.`,
+URL, or a NAME as with -s. If NAME is an entry that runs mcp-remote,
+supergateway or mcp-proxy with a URL, mcpc serve replaces the program and keeps
+the other arguments.`,
 		Example: `  mcpc serve install claude-code https://api.example.com/mcp --yes
   mcpc serve install cursor demo --as fresh --file mcp.json --yes
   mcpc serve install codex demo --file config.toml --yes`,
@@ -107,7 +108,15 @@ func install(
 			return replaceBridge(old, e, entry, replaced, prefix)
 		}
 	}
-	if _, err := membersOf(f, options{}, []string{server}); err != nil {
+	_, err = membersOf(f, options{}, []string{server})
+	if err != nil && isEntry && as == "" {
+		return nil, usage.New(
+			fmt.Sprintf("the entry %q runs something that mcpc serve does not replace", server),
+			"it replaces mcp-remote, supergateway and mcp-proxy URL; "+
+				wire.Run("serve install "+e.Client.Name+" URL --as NAME")+" adds an entry",
+		)
+	}
+	if err != nil {
 		return nil, err
 	}
 	e.Server = as
