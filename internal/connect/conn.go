@@ -88,6 +88,8 @@ type Conn struct {
 type Options struct {
 	// Argv is a command to run as a stdio server. If it is nil, -s names the server.
 	Argv []string
+	// Shown is the command that names the server for the user if Argv runs it in mcpc tap; else nil.
+	Shown []string
 	// Card is the server of a card. It replaces Argv and -s unless it is nil.
 	Card *CardServer
 	// RequireServerInfo asks for serverInfo even if the connection does not need it.
@@ -156,6 +158,9 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 		o = c.findCard(how.Card)
 	} else {
 		o = c.Find(how.Argv)
+	}
+	if how.Shown != nil {
+		c.Where = c.Env.Secrets.Text(CommandLine(how.Shown))
 	}
 	if o.OK() && how.Remembers {
 		o = TryState(ctx, e) // a session that cannot be stored is not opened

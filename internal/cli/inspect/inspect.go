@@ -33,7 +33,9 @@ type options struct {
 	allow  []string
 	powers view.Powers // from allow
 	watch  cmdutil.WatchOptions
-	ask    liveview.AskServer
+	// watched is the command that argv runs in mcpc tap --watch, or nil.
+	watched []string
+	ask     liveview.AskServer
 }
 
 // Allowed are the values of --allow.
@@ -154,6 +156,9 @@ func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) e
 		return usage.New("--watch is for a server that inspect starts",
 			wire.Run("inspect --watch 'src/**/*.ts' -- COMMAND..."))
 	}
+	if o.watch.IsSet() {
+		o.watched = o.argv
+	}
 	var err error
 	o.argv, err = o.watch.TapCommand(f, o.argv)
 	if err != nil {
@@ -254,7 +259,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	}
 	if o.web {
 		if o.argv != nil {
-			if out := v.Actor.Start(ctx, o.argv, o.watch.IsSet()); !out.OK() {
+			if out := v.Actor.Start(ctx, o.argv, o.watched); !out.OK() {
 				return cmdutil.Exit(out)
 			}
 		}
@@ -274,7 +279,7 @@ func showWhileStarting(ctx context.Context, f *cmdutil.Factory, v *liveview.View
 	defer stop()
 	started := make(chan wire.Outcome, 1)
 	go func() {
-		out := v.Actor.Start(ctx, o.argv, o.watch.IsSet())
+		out := v.Actor.Start(ctx, o.argv, o.watched)
 		if !out.OK() {
 			stop()
 		}

@@ -85,14 +85,15 @@ func NewActor(o ActorOptions) *Actor {
 // Start starts the server of a command, so that views can call its tools. It may run while the
 // views are shown. Requests to the server are recorded in the recording of the command itself. If
 // the server cannot be started, the outcome says why. The tools are listed again whenever the server says
-// that they have changed. subscribes asks it to, as servers without a handshake require.
-func (a *Actor) Start(ctx context.Context, argv []string, subscribes bool) wire.Outcome {
+// that they have changed. If watched is not nil, argv runs that command in mcpc tap --watch: Start then
+// asks the server to say so, as servers without a handshake require.
+func (a *Actor) Start(ctx context.Context, argv, watched []string) wire.Outcome {
 	f := a.Factory.Invocation()
 	f.Record.Many = true // the view may call many tools
 	a.detachTerminal(f)
 	changed := make(chan struct{}, 1)
 	c, out := connect.Dial(ctx, &f.Env, connect.Options{
-		Argv: argv, RequireServerInfo: true, MultiCall: true,
+		Argv: argv, Shown: watched, RequireServerInfo: true, MultiCall: true,
 		OnNotification: func(m *wire.Message) {
 			if m.Method != "notifications/tools/list_changed" {
 				return
@@ -113,7 +114,7 @@ func (a *Actor) Start(ctx context.Context, argv []string, subscribes bool) wire.
 	if out.Kind == wire.Signal {
 		return out
 	}
-	if subscribes {
+	if watched != nil {
 		go c.Listen(a.ctx, client.ListenRequest{SubscriptionFilter: client.SubscriptionFilter{Tools: true}})
 	}
 	go a.followTools(c, changed)

@@ -35,7 +35,7 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 			return nil, err
 		}
 		return []gateway.Member{{
-			Name: name, Given: name, ID: name, Command: command,
+			Name: name, Given: name, ID: name, Command: command, Shown: o.command,
 			Env: func() (*host.Env, func()) { return invocation(f, o, name, "", isSingle) },
 		}}, nil
 	}

@@ -34,6 +34,8 @@ type Member struct {
 	Name, Given, ID string
 	// Command is the server's command if it has no name that ID could be.
 	Command []string
+	// Shown is the command that names the server for the user if Command runs it in mcpc tap; else nil.
+	Shown []string
 	// Env returns the environment of one connection to the server, and a function to call when the
 	// connection is closed.
 	Env func() (env *host.Env, end func())

@@ -122,6 +122,7 @@ func (l *link) dial(done chan struct{}) {
 	defer stop()
 	c, out := connect.Dial(ctx, l.env, connect.Options{
 		Argv:              l.Command,
+		Shown:             l.Shown,
 		NoResume:          true,
 		KeepRevision:      true,
 		MultiCall:         true,
