@@ -75,9 +75,10 @@ func (a *Actor) CheckServers() error {
 
 // awaitChecks waits for the end of the checks. The context of the Actor must have ended.
 func (a *Actor) awaitChecks() {
-	a.home.mu.Lock() // a check that was about to start has started
+	a.home.mu.Lock()
+	checks := &a.home.checks // a check that was about to start has started
 	a.home.mu.Unlock()
-	a.home.checks.Wait()
+	checks.Wait()
 }
 
 // listServers returns the servers of the Home view: first the servers of known, which can be asked,

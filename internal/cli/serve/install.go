@@ -146,14 +146,17 @@ func takenError(e *clientfile.Edit, entry target.Server, entries []target.Server
 	if target.BridgeWords(entry.Command) > 0 && slices.Contains(entry.Command, server) {
 		return usage.New(text, wire.Run(line+shellwords.Quote(e.Server))+" replaces it")
 	}
-	free := e.Server
+	return usage.New(text, wire.Run(line+shellwords.Quote(server)+" --as "+shellwords.Quote(freeName(e.Server, entries))))
+}
+
+// freeName returns the first name of name-2, name-3 and so on that no entry has.
+func freeName(name string, entries []target.Server) string {
 	for n := 2; ; n++ {
-		free = fmt.Sprintf("%s-%d", e.Server, n)
-		if _, isTaken := entryNamed(entries, free); !isTaken {
-			break
+		candidate := fmt.Sprintf("%s-%d", name, n)
+		if _, isTaken := entryNamed(entries, candidate); !isTaken {
+			return candidate
 		}
 	}
-	return usage.New(text, wire.Run(line+shellwords.Quote(server)+" --as "+shellwords.Quote(free)))
 }
 
 // remove returns the text of the configuration without the entry e.Server, or with the program that
