@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -231,13 +232,23 @@ func Flags(f *cmdutil.Factory) ([]string, error) {
 	return append(words, "--redact-file", file), nil
 }
 
-// CountFlags returns how many words at the start of words are flags that Flags returned.
+// CountFlags returns how many words at the start of words are flags that Flags returned, or flags of a
+// watching tap (cmdutil.WatchOptions.Words).
 func CountFlags(words []string) int {
 	count := 0
 	for len(words) > count+1 && (words[count] == "--state" || words[count] == "--redact-file") {
 		count += 2
 	}
+	for len(words) > count && isWatchFlag(words[count]) {
+		count++
+	}
 	return count
+}
+
+// isWatchFlag reports whether a word is a flag of a watching tap with its value.
+func isWatchFlag(word string) bool {
+	name, _, hasValue := strings.Cut(word, "=")
+	return hasValue && slices.Contains([]string{"--watch", "--build", "--drain", "--hold"}, name)
 }
 
 // stateWords returns --state if a program started by a client would record elsewhere: clients pass

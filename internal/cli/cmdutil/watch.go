@@ -78,7 +78,13 @@ func (o *WatchOptions) TapCommand(f *Factory, argv []string) ([]string, error) {
 	if err != nil {
 		return nil, Exit(usage.LocalIO("finding the executable of mcpc", err))
 	}
-	command := []string{self, "tap", "--no-record"}
+	command := append([]string{self, "tap", "--no-record"}, o.Words()...)
+	return append(append(command, "--"), argv...), nil
+}
+
+// Words returns the flags as words of a command.
+func (o *WatchOptions) Words() []string {
+	var command []string
 	for _, p := range o.Patterns {
 		command = append(command, "--watch="+p)
 	}
@@ -91,5 +97,5 @@ func (o *WatchOptions) TapCommand(f *Factory, argv []string) ([]string, error) {
 	if o.hold != 0 {
 		command = append(command, "--hold="+o.hold.String())
 	}
-	return append(append(command, "--"), argv...), nil
+	return command
 }

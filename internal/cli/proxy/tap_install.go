@@ -3,28 +3,44 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/clientfile"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/usage"
 )
 
 // newTapInstall returns the command tap install.
 func newTapInstall(f *cmdutil.Factory) *cobra.Command {
-	return clientfile.New(&cobra.Command{
+	var watch cmdutil.WatchOptions
+	cmd := clientfile.New(&cobra.Command{
 		Use:   "install CLIENT SERVER",
 		Short: "record one of a client's servers with mcpc tap",
-		Long:  "Add mcpc tap to the command of a server in a client's configuration.",
+		Long: `Add mcpc tap to the command of a server in a client's configuration, and --watch
+and --build if they are given. A pattern is relative to the working directory.`,
 		Example: `  mcpc tap install claude-code box --yes
   mcpc tap install codex box --file config.toml --yes
   mcpc tap install cursor other --file .mcp.json --yes`,
 	}, "the name of a server", func(ctx context.Context, e clientfile.Edit) error {
+		if err := watch.Check(); err != nil {
+			return err
+		}
+		for i, p := range watch.Patterns {
+			path, err := filepath.Abs(p) // the client starts the server in a directory of its choice
+			if err != nil {
+				return cmdutil.Exit(usage.LocalIO("finding the working directory", err))
+			}
+			watch.Patterns[i] = path
+		}
 		return e.Apply(ctx, f, "already uses mcpc tap", func(old []byte) ([]byte, error) {
-			return installTap(f, old, e)
+			return installTap(f, old, e, watch.Words())
 		})
 	})
+	watch.AddFlags(cmd.Flags())
+	return cmd
 }
 
 // newTapRemove returns the command tap remove.
@@ -48,8 +64,8 @@ func newTapRemove(f *cmdutil.Factory) *cobra.Command {
 }
 
 // installTap returns the text of the configuration with mcpc tap in place of an earlier
-// installation. It returns old itself if nothing changes.
-func installTap(f *cmdutil.Factory, old []byte, e clientfile.Edit) ([]byte, error) {
+// installation, and the words of --watch. It returns old itself if nothing changes.
+func installTap(f *cmdutil.Factory, old []byte, e clientfile.Edit, watch []string) ([]byte, error) {
 	previousPrefix, err := installedPrefix(f, e.Client.CommandOf(old, e.Server))
 	if err != nil {
 		return nil, err
@@ -62,7 +78,7 @@ func installTap(f *cmdutil.Factory, old []byte, e clientfile.Edit) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	prefix := append([]string{previousPrefix[0], "tap"}, flags...)
+	prefix := slices.Concat([]string{previousPrefix[0], "tap"}, flags, watch)
 	if !e.Client.OwnDashes {
 		prefix = append(prefix, "--")
 	}
