@@ -319,7 +319,10 @@ func (l *link) finishLogin(a *login, err error) {
 		return
 	}
 	if err != nil {
-		g.Tell(l.Name + ": " + l.loginFailure(err))
+		g.showOnce(textIsKey, l.Name+": "+l.loginFailure(err))
+		if auth.IsTransient(err) && !a.hasPage() { // the next connection tries again
+			l.forgetLogin()
+		}
 		return
 	}
 	g.Tell(l.Name + ": logged in")
@@ -333,9 +336,15 @@ func (l *link) finishLogin(a *login, err error) {
 			}
 		}
 	}
+	l.forgetLogin()
+}
+
+// forgetLogin lets the next refused request start a login at the server.
+func (l *link) forgetLogin() {
+	g := l.peer.gateway
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	delete(g.logins, l.Member)
-	g.mu.Unlock()
 }
 
 // loginFailure returns the text for a failed login.
@@ -477,10 +486,7 @@ func (l *link) callLogin(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 
 // retryLogin connects to the server again. If the server still requires a login, this starts one.
 func (l *link) retryLogin(ctx context.Context) (*connect.Conn, wire.Outcome) {
-	g := l.peer.gateway
-	g.mu.Lock()
-	delete(g.logins, l.Member)
-	g.mu.Unlock()
+	l.forgetLogin()
 	l.mu.Lock()
 	l.nextAttempt = time.Time{}
 	l.mu.Unlock()

@@ -199,6 +199,40 @@ func TestLoginThatCannotBegin(t *testing.T) {
 	}
 }
 
+// An authorization server that is down for a while only delays the login.
+func TestLoginBeginsOnceTheAuthorizationServerIsUp(t *testing.T) {
+	t.Parallel()
+	var isUp atomic.Bool
+	good := demo.Protect(demo.Handler(demo.Options{Now: time.Now}), time.Now)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/.well-known/") && !isUp.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		good.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	f, _ := behind(t, func(o *gateway.Options) {
+		o.Login = &gateway.LoginOptions{Wait: long, Browse: func(address string, _ func(error)) error {
+			go visit(t, address)
+			return nil
+		}}
+	}, server.URL+"/mcp")
+	p := f.connectTo(t, `{}`)
+	if got := names(p.call("tools/list", "{}"), "tools", "name"); got != "one__status" {
+		t.Errorf("%s\n%s", got, f.said())
+	}
+	isUp.Store(true)
+	for p.out.Scan() {
+		if wire.ParseMessage(p.out.Bytes()).Method == "notifications/tools/list_changed" {
+			break
+		}
+	}
+	if got := p.call("tools/list", "{}"); !hasTool(got, "one__get-sum") {
+		t.Errorf("%s\n%s", got.Raw, f.said())
+	}
+}
+
 // Two gateways of one user open one browser between them: the second waits for the token of the
 // first.
 func TestTwoHostsLogInOnce(t *testing.T) {
