@@ -395,7 +395,7 @@ func TestPeerJobs(t *testing.T) {
 		if rows < 8 {
 			t.Fatalf("%d exchanges are recorded, want at least 8", rows)
 		}
-		y.sees(fmt.Sprintf(`\b%d rows`, rows))
+		y.sees(fmt.Sprintf(`\b%d exchanges`, rows))
 		y.keys("x")
 		y.sees(fmt.Sprintf(`(?s)export %d exchanges.*bundle`, rows))
 		y.shoot("6")
