@@ -447,7 +447,8 @@ func (l *link) callLogin(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 		if conn != nil {
 			return toolResponse(c, m, "You are logged in to "+l.Name+": list the tools again.")
 		}
-		if a = l.runningLogin(); a == nil {
+		a = l.runningLogin()
+		if a == nil {
 			return l.failureResponse(c, m, out)
 		}
 	}
