@@ -23,6 +23,7 @@ func (l *login) runDevice(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	l.flow.begin(Authorizes)
 	code, err := l.deviceCode(ctx, &p)
 	if err != nil {
 		return err
@@ -46,6 +47,7 @@ func (l *login) runDevice(ctx context.Context) error {
 			"%s requires a longer polling interval than the %v that mcpc waits", hostOf(p.server.Device), deviceTime)}
 	}
 	l.req.ShowCode(ctx, address.String(), code.UserCode)
+	l.flow.begin(RequestsToken)
 	ctx, stop := context.WithTimeoutCause(ctx, limit, cause)
 	defer stop()
 	t, err := l.pollToken(ctx, &p, code.DeviceCode, interval)

@@ -49,11 +49,14 @@ const operatorToken = "a token from the server's operator goes into MCPC_TOKEN, 
 // one. An authorization endpoint accepts GET (RFC 6749 section 3.1) and requires no token, so 401,
 // 404, 405 and 410 mean that it does not exist.
 func (flow *Flow) checkLoginPage(ctx context.Context, where string) error {
-	_, status, err := flow.Net.send(ctx, flow.Net.web, http.MethodGet, where, nil, nil)
+	s, err := flow.send(ctx, flow.Net.web, http.MethodGet, where, nil, nil)
 	if err != nil {
-		flow.report(Step{URL: where, Status: status, Broken: true, Text: err.Error()})
+		s.Broken = true
+		s.Text = err.Error()
+		flow.report(s)
 		return err
 	}
+	status := s.Status
 	answered := where + " returned " + statusText(status)
 	switch status {
 	case http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed, http.StatusUnauthorized:
@@ -63,6 +66,6 @@ func (flow *Flow) checkLoginPage(ctx context.Context, where string) error {
 			Text: "the server names no authorization server and is not one itself: " + answered,
 		})
 	}
-	flow.report(Step{Text: answered})
+	flow.report(s)
 	return nil
 }

@@ -6,11 +6,29 @@ import (
 	"time"
 )
 
+// A Phase is a part of a login.
+type Phase int
+
+// The phases, in the order of a login. A login with a code of RFC 8628 has no redirect, and a login
+// without a user has no authorization either.
+const (
+	FindsResource Phase = iota
+	FindsServer
+	ChoosesClient
+	Authorizes
+	AwaitsRedirect
+	RequestsToken
+)
+
 // A Step is a request that a login made, or a rule that it checked.
 type Step struct {
-	// URL and Status are of a request. Status is 0 if there was no response.
+	// Method, URL and Status are of a request. Status is 0 if there was no response.
+	Method string
 	URL    string
 	Status int
+	// Sent and Received are the bodies of the request and of its response. They contain secrets.
+	Sent, Received []byte
+	Took           time.Duration
 	// Document is the fetched metadata, or nil. It contains no secret.
 	Document []byte
 	// Rule is the specification's requirement and its section. It is "" if the step is a request or
@@ -28,7 +46,9 @@ type Flow struct {
 	Net *Net
 	// OnStep is called with each step.
 	OnStep func(Step)
-	Now    func() time.Time
+	// OnPhase is called when a phase of a login begins. The following steps belong to it.
+	OnPhase func(Phase)
+	Now     func() time.Time
 	// AddSecret is called with each secret as soon as it is known.
 	AddSecret func(secrets ...string)
 	// Strict makes each broken rule an error.
@@ -41,6 +61,13 @@ type Flow struct {
 func (flow *Flow) report(s Step) {
 	if flow.OnStep != nil {
 		flow.OnStep(s)
+	}
+}
+
+// begin calls OnPhase.
+func (flow *Flow) begin(p Phase) {
+	if flow.OnPhase != nil {
+		flow.OnPhase(p)
 	}
 }
 
@@ -83,20 +110,33 @@ func (flow *Flow) tolerate(rule string, broken *Error) error {
 	return nil
 }
 
+// send sends a request as [Net.send] does, and returns it as a step to report.
+func (flow *Flow) send(
+	ctx context.Context, web *http.Client, method, where string, fields http.Header, body []byte,
+) (Step, error) {
+	s := Step{Method: method, URL: where, Sent: body}
+	began := flow.now()
+	var err error
+	s.Received, s.Status, err = flow.Net.send(ctx, web, method, where, fields, body)
+	s.Took = flow.now().Sub(began)
+	return s, err
+}
+
 // fetchDocument fetches a JSON document. It returns the document if the status is 200, and nil
 // without an error for another 4xx except 429.
 func (flow *Flow) fetchDocument(
 	ctx context.Context, where string, fields http.Header,
 ) (raw []byte, status int, err error) {
-	raw, status, err = flow.Net.send(ctx, flow.Net.reader, http.MethodGet, where, fields, nil)
-	s := Step{URL: where, Status: status}
+	s, err := flow.send(ctx, flow.Net.reader, http.MethodGet, where, fields, nil)
 	if err != nil {
 		s.Broken = true
 		s.Text = err.Error()
-	} else if status == http.StatusOK {
-		s.Document = raw
+	} else if s.Status == http.StatusOK {
+		s.Document = s.Received
 	}
 	flow.report(s)
+	raw = s.Received
+	status = s.Status
 	if err != nil {
 		return nil, status, err
 	}

@@ -202,15 +202,15 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 		fields.Set("Authorization", "Bearer "+l.req.RegistrationToken)
 	}
 	about := l.registrationRequest(s, redirect)
-	raw, status, err := l.flow.Net.send(ctx, l.flow.Net.web, http.MethodPost, s.Registration, fields, about)
-	l.flow.report(Step{URL: s.Registration, Status: status})
+	step, err := l.flow.send(ctx, l.flow.Net.web, http.MethodPost, s.Registration, fields, about)
+	l.flow.report(step)
 	if err != nil {
 		return Client{}, err
 	}
 	var answer registrationResponse
-	m, parseErr := readMetadata(raw, &answer, "registration response", RegistrationFailed)
+	m, parseErr := readMetadata(step.Received, &answer, "registration response", RegistrationFailed)
 	l.flow.addSecrets(string(answer.Secret))
-	if err := l.checkRegistration(answer, m, parseErr, status); err != nil {
+	if err := l.checkRegistration(answer, m, parseErr, step.Status); err != nil {
 		failed, ok := err.(*Error)
 		isNoEndpoint := s.Assumed && answer.Error == "" // no metadata, and no OAuth error either
 		if ok && isNoEndpoint && failed.Rule == RegistrationFailed {

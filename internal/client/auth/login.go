@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -96,6 +97,7 @@ func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Fou
 	}
 	last := known.namedIssuer(endpoint.String(), req.Account)
 	needs := req.needs(known, endpoint)
+	flow.begin(FindsResource)
 	issuer := req.Issuer
 	if issuer == "" {
 		issuer = last
@@ -110,6 +112,7 @@ func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Fou
 	hasNoMetadata := r == nil
 	isProtected := req.Challenged || err != nil // metadata that cannot be read shows it too
 	if hasNoMetadata && isUserIssuer && isProtected {
+		flow.begin(FindsServer)
 		flow.report(Step{Text: "the server names no authorization server: using the one that you named, " + req.Issuer})
 		s, err := flow.findServer(ctx, req.Issuer, needs)
 		return Found{Server: s}, err
@@ -120,6 +123,7 @@ func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Fou
 	if hasNoMetadata {
 		flow.report(Step{Rule: "there is resource metadata, or the server requires a token without it " +
 			`(specification, page authorization, "Overview")`})
+		flow.begin(FindsServer)
 		s, err := flow.findOwnServer(ctx, endpoint, needs)
 		return Found{Server: s}, err
 	}
@@ -127,6 +131,7 @@ func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Fou
 	if err != nil {
 		return Found{}, err
 	}
+	flow.begin(FindsServer)
 	var firstErr error // the error of the best issuer
 	for _, issuer := range issuers[:min(len(issuers), maxIssuers)] {
 		s, err := flow.findServer(ctx, issuer, needs)
@@ -278,6 +283,7 @@ func (l *login) runUnattended(ctx context.Context) error {
 			Hint: "--client-secret-file FILE or --private-key FILE goes with --client-id",
 		}
 	}
+	l.flow.begin(RequestsToken)
 	form, err := l.flow.unattendedForm(ctx, l.store, p.client, l.token)
 	if err != nil {
 		return err
@@ -287,6 +293,7 @@ func (l *login) runUnattended(ctx context.Context) error {
 
 // clientWithSecret chooses the client for the login and returns it with its secret.
 func (l *login) clientWithSecret(ctx context.Context, redirect string) (clientAt, error) {
+	l.flow.begin(ChoosesClient)
 	c, err := l.chooseClient(ctx, l.found.Server, redirect)
 	if err != nil {
 		return clientAt{}, err
@@ -351,6 +358,7 @@ func (l *login) runBrowser(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	l.flow.begin(RequestsToken)
 	form := url.Values{
 		"grant_type": {string(AuthorizationCode)}, "code": {code},
 		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier},
@@ -401,6 +409,7 @@ func (l *login) listen() (*callback, error) {
 // and the request.
 func (l *login) authorize(ctx context.Context, c Client, back *callback) (string, *authorization, error) {
 	s := l.found.Server
+	l.flow.begin(Authorizes)
 	a := &authorization{
 		state: oauth2.GenerateVerifier(), verifier: oauth2.GenerateVerifier(), issuer: s.Issuer,
 		redirect: back.redirect(), namesResource: !l.token.OmitResource, issRequired: bool(s.NamesItself),
@@ -436,11 +445,17 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	address.RawQuery = query.Encode()
 	back.expect(a)
 	l.req.Visit(ctx, address.String())
+	l.flow.begin(AwaitsRedirect)
 	answer, err := back.wait(ctx, a, l.req)
 	if err != nil {
 		return "", nil, err
 	}
 	code, err := l.flow.checkResponse(a, answer)
+	received := Step{Method: http.MethodGet, URL: a.redirect}
+	if !HasRule(err, ResponseIssuer) { // a response of another issuer must not be shown (RFC 9207, section 2.4)
+		received.URL += "?" + answer.Encode()
+	}
+	l.flow.report(received)
 	return code, a, err
 }
 

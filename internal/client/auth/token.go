@@ -187,9 +187,9 @@ func (flow *Flow) submit(
 	default:
 		return nil, 0, &Error{Rule: NoRegistration, Text: fmt.Sprintf("unsupported client authentication method %q", how)}
 	}
-	raw, status, err = flow.Net.send(ctx, web, http.MethodPost, where, fields, []byte(form.Encode()))
-	flow.report(Step{URL: where, Status: status})
-	return raw, status, err
+	s, err := flow.send(ctx, web, http.MethodPost, where, fields, []byte(form.Encode()))
+	flow.report(s)
+	return s.Received, s.Status, err
 }
 
 // A tokenResponse is the response of a token endpoint (RFC 6749, sections 5.1 and 5.2) or of a
