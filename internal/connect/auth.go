@@ -116,7 +116,7 @@ func NewAuthFlow(ctx context.Context, e *host.Env, endpoint string) *auth.Flow {
 		Read:      func(name string) ([]byte, error) { return e.ReadFile(name, host.MostSecret) },
 	}
 	if e.Verbose > 0 {
-		flow.OnStep = func(s auth.Step) { e.UI.Note("login: " + StepLine(s)) }
+		flow.OnStep = func(s auth.Step) { e.UI.Note("login: " + e.Secrets.Text(StepLine(s))) }
 	}
 	return flow
 }

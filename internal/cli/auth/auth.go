@@ -15,7 +15,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/meant"
-	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -104,24 +103,6 @@ func listTokens(ctx context.Context, f *cmdutil.Factory) error {
 	return cmdutil.Show(ctx, f, wire.Outcome{}, ans)
 }
 
-// openWithoutToken opens a session without a token and closes it. The returned transport has the
-// server's challenge, if there was one.
-func openWithoutToken(ctx context.Context, c *connect.Conn) (*auth.Transport, wire.Outcome) {
-	transport := &auth.Transport{Now: c.Env.Now}
-	opt, out := c.ClientOptions(ctx, connect.Options{NoResume: true, RequireServerInfo: true})
-	if !out.OK() {
-		return transport, out
-	}
-	c.Env.Guard = nil
-	opt.Through = transport.Wrap
-	opt.Extensions = nil
-	session, out := client.Open(ctx, opt)
-	if out.OK() {
-		session.Close(ctx, true)
-	}
-	return transport, out
-}
-
 // A stepJSON is a step of a login in JSON output.
 type stepJSON struct {
 	URL      string          `json:"url,omitempty"`
@@ -139,15 +120,15 @@ func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
 		records, _ := store.Load() // an unreadable store has no challenge
 		selectRejecting(f, records)
 	}
-	c, out := findServer(ctx, f)
+	c, out := connect.FindLoginServer(ctx, &f.Env)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	endpoint := endpointOf(c)
-	if endpoint == "" || endpoint == connect.DemoEndpoint {
+	endpoint := c.LoginEndpoint()
+	if endpoint == "" {
 		return usage.New("only HTTP servers use OAuth", wire.Run("auth explain https://…"))
 	}
-	transport, out := openWithoutToken(ctx, c)
+	transport, out := c.OpenWithoutToken(ctx)
 	refusal := transport.Unsolved()
 	if refusal == nil && !out.OK() {
 		return cmdutil.Exit(out)

@@ -19,7 +19,6 @@ import (
 	"mcpc/internal/connect/host"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
-	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -182,7 +181,7 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	}
 	if err != nil {
-		return cmdutil.Exit(loginOutcome(err, redact.RedactURL(req.Endpoint)))
+		return cmdutil.Exit(connect.LoginFailed(err, redact.RedactURL(req.Endpoint)))
 	}
 	if !t.IsRenewable() && !t.Expires.IsZero() {
 		f.Note("the server issued no refresh token, so a new login is needed when this token expires" + refreshHint(t, o))
@@ -209,24 +208,6 @@ func warnOnTolerated(f *cmdutil.Factory, flow *auth.Flow) {
 			report(s)
 		}
 	}
-}
-
-// loginOutcome returns the outcome of a failed login. server is the server's URL without secrets.
-func loginOutcome(err error, server string) wire.Outcome {
-	o := wire.Outcome{ServerName: server, Hint: wire.Run("auth explain "+shellwords.Quote(server)) + " shows each step"}
-	switch {
-	case auth.HasRule(err, auth.StoreFailed):
-		o.Reached = wire.Answered // the token or client arrived and could not be stored
-	case auth.HasRule(err, auth.ResourceMissing):
-		o.Hint = wire.Run("login "+shellwords.Quote(server)+" --issuer URL") + " names the authorization server; " + o.Hint
-	case auth.IsTransient(err):
-		o.Hint = "try again later; " + o.Hint
-	case auth.HasRule(err, auth.NoResponse):
-		o.Reached = wire.Answered // the server sent its metadata; the browser did not come back
-		o.Hint = "without a browser use --grant device; " +
-			wire.Run("login "+shellwords.Quote(server)) + " registers again, if the page reports an unknown client"
-	}
-	return connect.AuthFailed(err, o)
 }
 
 // withMaxTime returns ctx limited by --max-time, if it is given.
@@ -271,10 +252,8 @@ func loginRequest(ctx context.Context, f *cmdutil.Factory, command string) (auth
 		return auth.Request{}, connect.AuthFailed(err, wire.Outcome{})
 	}
 	pending := records.Pending
-	if selectRejecting(f, records) {
-		return requestFor(f, *pending), wire.Outcome{}
-	}
-	c, out := findServer(ctx, f)
+	selectRejecting(f, records)
+	c, out := connect.FindLoginServer(ctx, &f.Env)
 	if !out.OK() {
 		return auth.Request{}, out
 	}
@@ -282,14 +261,17 @@ func loginRequest(ctx context.Context, f *cmdutil.Factory, command string) (auth
 		err := usage.New("no server is given, and none has rejected a command since the last login", wire.Run(command))
 		return auth.Request{}, usage.Outcome(err)
 	}
-	endpoint := endpointOf(c)
-	if endpoint == "" || endpoint == connect.DemoEndpoint {
+	if c.LoginEndpoint() == "" {
 		return auth.Request{}, usage.Outcome(usage.New("only HTTP servers use OAuth", wire.Run(command)))
 	}
-	if pending != nil && pending.Endpoint == endpoint {
-		return requestFor(f, *pending), wire.Outcome{}
+	req, _, out := c.RequestLogin(ctx, pending)
+	if req.Refused != "" {
+		f.Note("the server required no authentication, but answered " + f.ErrStyle.Line(strconv.Quote(req.Refused)) +
+			"; trying its metadata")
+	} else if out.OK() && !req.Challenged {
+		f.Note("the server did not require authentication; trying its metadata")
 	}
-	return askForChallenge(ctx, f, c, endpoint)
+	return req, out
 }
 
 // selectRejecting makes the server that rejected the last command the target, if no server is named.
@@ -306,68 +288,6 @@ func selectRejecting(f *cmdutil.Factory, records auth.Records) bool {
 	}
 	f.Note("for " + redact.RedactURL(pending.Endpoint) + ", which rejected the last command")
 	return true
-}
-
-// findServer returns the server that the user selected, or the server of the URL that its command
-// connects to, as mcpc serve URL. It does not connect.
-func findServer(ctx context.Context, f *cmdutil.Factory) (*connect.Conn, wire.Outcome) {
-	c := &connect.Conn{Env: &f.Env}
-	out := c.Find(nil)
-	if out.OK() {
-		out = c.SettleOrigin(ctx, false)
-	}
-	if !out.OK() {
-		return c, out
-	}
-	if url := target.ServedURL(c.ServerSession().Command); url != "" {
-		f.Server = url
-		f.ServerGiven = true
-		c = &connect.Conn{Env: &f.Env}
-		out = c.Find(nil)
-	}
-	return c, out
-}
-
-// endpointOf returns the URL of a selected server, or "" for a stdio server.
-func endpointOf(c *connect.Conn) string {
-	if c.Saved != nil {
-		return c.Saved.Endpoint
-	}
-	return c.OneOff.Endpoint
-}
-
-// requestFor returns the request that answers a pending challenge.
-func requestFor(f *cmdutil.Factory, p auth.Pending) auth.Request {
-	c, _ := auth.SelectChallenge(auth.ParseChallenges(p.Fields))
-	return auth.Request{Endpoint: p.Endpoint, Challenge: c, Challenged: true, Account: f.Auth.Account}
-}
-
-// askForChallenge connects without a token and returns the server's challenge, if any. A server that
-// accepts the connection may still challenge a later tool call.
-func askForChallenge(
-	ctx context.Context, f *cmdutil.Factory, c *connect.Conn, endpoint string,
-) (auth.Request, wire.Outcome) {
-	req := auth.Request{Endpoint: endpoint, Account: f.Auth.Account}
-	transport, out := openWithoutToken(ctx, c)
-	if refusal := transport.Unsolved(); refusal != nil {
-		req.Challenge = refusal.Challenge
-		req.Challenged = true
-		return req, wire.Outcome{}
-	}
-	switch {
-	case out.Kind == wire.RPCFailed: // some servers refuse a request without a token with a JSON-RPC error
-		req.Refused = out.Text
-		if req.Refused == "" {
-			req.Refused = "an error"
-		}
-		f.Note("the server required no authentication, but answered " + f.ErrStyle.Line(strconv.Quote(req.Refused)) +
-			"; trying its metadata")
-	case out.OK() || out.Kind == wire.Auth:
-		f.Note("the server did not require authentication; trying its metadata")
-	default:
-		return req, out
-	}
-	return req, wire.Outcome{}
 }
 
 // loginStore returns the token store. It encrypts new tokens if the keyring is wanted or available.

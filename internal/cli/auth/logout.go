@@ -78,12 +78,12 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
 	selectRejecting(f, records)
-	c, out := findServer(ctx, f)
+	c, out := connect.FindLoginServer(ctx, &f.Env)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	where := c.Where
-	endpoint := endpointOf(c)
+	endpoint := c.ServerSession().Endpoint
 	if c.Target.Source == target.FromDefault && f.Auth.Account == "" && len(records.Tokens) == 1 {
 		only := records.Tokens[0]
 		endpoint = only.Endpoint

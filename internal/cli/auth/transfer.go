@@ -118,7 +118,7 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, location string) e
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	}
 	if err != nil {
-		out := loginOutcome(err, redact.RedactURL(req.Endpoint))
+		out := connect.LoginFailed(err, redact.RedactURL(req.Endpoint))
 		if failed, ok := errors.AsType[*auth.Error](err); ok && failed.Rule == auth.NotOffered {
 			out.Hint = "the token is of another authorization server: " + wire.Run("login") + " gets one of this server's"
 		}
@@ -173,11 +173,11 @@ func runExport(ctx context.Context, f *cmdutil.Factory, yes bool) error {
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	c, out := findServer(ctx, f)
+	c, out := connect.FindLoginServer(ctx, &f.Env)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	t, final, err := store.Export(ctx, endpointOf(c), f.Auth.Account)
+	t, final, err := store.Export(ctx, c.ServerSession().Endpoint, f.Auth.Account)
 	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{ServerName: c.Where}))
 	}

@@ -75,6 +75,16 @@ func Browse(c *Console, address string, onFailure func(error)) error {
 	return nil
 }
 
+// HasBrowser reports whether a browser can be opened: not on a machine without a display, unless the
+// user names a browser.
+func HasBrowser(c *Console) bool {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		return true
+	}
+	isSet := func(name string) bool { return c.env.Getenv(name) != "" }
+	return slices.ContainsFunc([]string{"BROWSER", "DISPLAY", "WAYLAND_DISPLAY"}, isSet)
+}
+
 // ShowCode returns a function that shows, for a login with --grant device, the address of a page and
 // the code to enter there, in a browser on any machine.
 func ShowCode(c *Console) func(ctx context.Context, address, code string) {

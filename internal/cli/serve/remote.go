@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net"
 	"regexp"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,7 +88,7 @@ func (o *options) gatewayLogin(f *cmdutil.Factory) *gateway.LoginOptions {
 		return nil
 	}
 	login := &gateway.LoginOptions{Wait: o.login.wait, Settings: o.redirectSettings()}
-	if !o.login.noBrowser && hasBrowser(f) {
+	if !o.login.noBrowser && console.HasBrowser(&f.Console) {
 		login.Browse = func(address string, failed func(error)) error {
 			return console.Browse(&f.Console, address, failed)
 		}
@@ -111,16 +109,6 @@ func (o *options) redirectSettings() auth.Settings {
 		return auth.Settings{Port: &o.login.port}
 	}
 	return auth.Settings{}
-}
-
-// hasBrowser reports whether a browser can be opened: not on a machine without a display, unless the
-// user names a browser.
-func hasBrowser(f *cmdutil.Factory) bool {
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		return true
-	}
-	isSet := func(name string) bool { return f.Getenv(name) != "" }
-	return slices.ContainsFunc([]string{"BROWSER", "DISPLAY", "WAYLAND_DISPLAY"}, isSet)
 }
 
 // variable matches ${NAME} in a header field.
