@@ -134,6 +134,9 @@ type Entries struct {
 // Count returns the number of entries.
 func (e Entries) Count() int { return len(e.Tools) + len(e.Prompts) + len(e.Resources) }
 
+// LeftOut returns the entries that cannot be used.
+func (e Entries) LeftOut() []LeftOut { return e.leftOut }
+
 // SortEntries parses the items of a list, and separates the entries that cannot be used.
 func (c *Conn) SortEntries(k Kind, list client.List) Entries {
 	if k == ToolKind {

@@ -142,6 +142,22 @@ func (t URITemplate) Variables() []string {
 	return names
 }
 
+// Required returns the variables that a URI needs: all but those of a query or a fragment.
+func (t URITemplate) Required() []string {
+	var names []string
+	for _, p := range t.parts {
+		if strings.ContainsRune("?&#", rune(p.operator.op)) {
+			continue
+		}
+		for _, v := range p.vars {
+			if !slices.Contains(names, v.name) {
+				names = append(names, v.name)
+			}
+		}
+	}
+	return names
+}
+
 // MayGive reports whether a URI has the literals of the template in order, so that some values may
 // give this URI.
 func (t URITemplate) MayGive(uri string) bool {

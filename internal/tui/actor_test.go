@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -105,8 +106,8 @@ func (a *actor) Resend(_ context.Context, key string, message json.RawMessage, c
 	return view.Sent{Key: "42.4", Channel: "ok", Text: "done"}, nil
 }
 
-func (a *actor) Call(_ context.Context, c view.Call) (view.Sent, error) {
-	a.note("call", c.Target, c.Tool, string(c.Arguments))
+func (a *actor) Request(_ context.Context, r view.Request) (view.Sent, error) {
+	a.note("request", r.Target, r.Kind, r.Name, string(r.Arguments))
 	return view.Sent{Key: "42.4", Channel: "ok"}, nil
 }
 
@@ -118,12 +119,32 @@ func (a *actor) Servers() []view.Server {
 
 func (a *actor) CheckServers() error { a.note("check"); return nil }
 
-func (a *actor) Try(_ context.Context, server string) (view.Sent, error) {
-	a.note("try", server)
-	if server == "github" {
-		return view.Sent{}, errors.New("connection refused")
+func (a *actor) Catalog(_ context.Context, target string) (view.Catalog, error) {
+	a.note("catalog", target)
+	if target == "github" {
+		return view.Catalog{}, errors.New("connection refused")
 	}
-	return view.Sent{Key: "42.2", Channel: "ok", Target: server}, nil
+	return view.Catalog{Target: target}, nil
+}
+
+func (a *actor) Complete(_ context.Context, c view.Completion) (view.Completed, error) {
+	a.note("complete", c.Name, c.Argument, c.Value)
+	return view.Completed{Values: []string{"Paris", "Parma"}}, nil
+}
+
+func (a *actor) Subscribe(_ context.Context, target, uri string, on bool) error {
+	a.note("subscribe", target, uri, fmt.Sprint(on))
+	return nil
+}
+
+func (a *actor) Cancel(_ context.Context, c view.Cancellation) error {
+	a.note("cancel", c.Target, c.Kind, c.Name, c.Key)
+	return nil
+}
+
+func (a *actor) Step(_ context.Context, r view.Request, file string) (string, error) {
+	a.note("step", r.Kind, r.Name, string(r.Arguments), file)
+	return "- call: " + r.Name + "\n", nil
 }
 
 func (a *actor) Mark(key string, mark bool, text string) error {

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -97,11 +96,8 @@ func (m *model) tryServer(name string) tea.Cmd {
 	}
 	m.showMessage("connecting to " + name + "…")
 	return m.loader.runAction(func(ctx context.Context) change {
-		sent, err := actor.Try(ctx, name)
+		sent, err := actor.Catalog(ctx, name)
 		return func(m *model) tea.Cmd {
-			if err == nil && sent.Target == "" {
-				err = errors.New(sent.Text)
-			}
 			if err != nil {
 				return tea.Batch(m.showError(err), m.reload())
 			}

@@ -42,7 +42,7 @@ func TestTryShowsToolsOfServer(t *testing.T) {
 		p.shows("target:demo")
 		p.keys("R")
 		p.shows("needs login")
-		want := "check\ntry github\ntry cursor:files\ntry demo\ncheck"
+		want := "check\ncatalog github\ncatalog cursor:files\ncatalog demo\ncheck"
 		if got := a.done(); got != want {
 			t.Errorf("did %q, want %q", got, want)
 		}

@@ -47,7 +47,7 @@ func TestKeysPerformActions(t *testing.T) {
 		{"export only this", []string{"g", "enter", "x", "o", "h"}, "", nil, "export har 42.1"},
 		{"export all after all", []string{"g", "x", "o", "o", "enter"}, "", nil, "export bundle "},
 		{"export left", []string{"x", "esc"}, "", nil, ""},
-		{"try", []string{"4", "t"}, "broken", []string{"ctrl+s"}, `call github create_issue {"title":"broken","urgent":false}`},
+		{"try", []string{"4", "t"}, "broken", []string{"ctrl+s"}, `request github tool create_issue {"title":"broken","urgent":false}`},
 		{"try without what is required", []string{"4", "t", "ctrl+s"}, "", nil, ""},
 		{"a command with two meanings", []string{":"}, "co", []string{"enter"}, ""},
 	} {

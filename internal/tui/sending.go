@@ -500,7 +500,8 @@ func (m *model) callTool(button string) tea.Cmd {
 func (m *model) sendCall(tool *view.Tool, arguments json.RawMessage) tea.Cmd {
 	question := "send call " + tool.Name + " to " + tool.Target + "?"
 	return m.send(question, func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error) {
-		call := view.Call{Target: tool.Target, Tool: tool.Name, Arguments: arguments, Confirmed: confirmed}
-		return a.Call(ctx, call)
+		return a.Request(ctx, view.Request{
+			Target: tool.Target, Kind: view.KindTool, Name: tool.Name, Arguments: arguments, Confirmed: confirmed,
+		})
 	})
 }

@@ -29,7 +29,7 @@ const (
 // An actionInput has the members of the JSON of all actions. Each action reads its own members.
 type actionInput struct {
 	view.Answer
-	view.Call
+	view.Request
 	view.Export
 	Fault   view.Fault      `json:"fault"`
 	ID      string          `json:"id"`
@@ -39,6 +39,11 @@ type actionInput struct {
 	Message json.RawMessage `json:"message"`
 	Mark    bool            `json:"mark"`
 	Note    string          `json:"note"`
+	// Tool is the name of the tool for "call".
+	Tool     string `json:"tool"`
+	Argument string `json:"argument"`
+	Value    string `json:"value"`
+	File     string `json:"file"`
 }
 
 // A textResult is the JSON of an action that returns a text.
@@ -50,6 +55,7 @@ type textResult struct {
 var acts = sync.OnceValue(func() map[string]act {
 	always := func(view.Powers) bool { return true }
 	intercept := func(p view.Powers) bool { return p.Intercept }
+	call := func(p view.Powers) bool { return p.Call }
 	export := func(p view.Powers) bool { return p.Export }
 	return map[string]act{
 		"answer": {
@@ -100,16 +106,59 @@ var acts = sync.OnceValue(func() map[string]act {
 			},
 		},
 		"call": {
-			func(p view.Powers) bool { return p.Call }, "call", callsServer,
-			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Call(ctx, p.Call) },
+			call, "call", callsServer,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				p.Kind = view.KindTool
+				p.Name = p.Tool
+				return a.Request(ctx, p.Request)
+			},
+		},
+		"catalog": {
+			call, "call", callsServer,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Catalog(ctx, p.Target) },
+		},
+		"request": {
+			call, "call", callsServer,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Request(ctx, p.Request) },
+		},
+		"complete": {
+			call, "call", callsServer,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				return a.Complete(ctx, view.Completion{
+					Target: p.Target, Kind: p.Kind, Name: p.Name,
+					Argument: p.Argument, Value: p.Value, Arguments: p.Arguments,
+				})
+			},
+		},
+		"subscribe": {
+			call, "call", callsServer,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				return okResponse, a.Subscribe(ctx, p.Target, p.Name, p.On)
+			},
+		},
+		"cancel": {
+			call, "call", local,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				return okResponse, a.Cancel(ctx, view.Cancellation{Target: p.Target, Kind: p.Kind, Name: p.Name, Key: p.Key})
+			},
+		},
+		"step": {
+			call, "call", local,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				text, err := a.Step(ctx, p.Request, p.File)
+				return textResult{text}, err
+			},
 		},
 		"check": {
-			func(p view.Powers) bool { return p.Call }, "call", local,
+			call, "call", local,
 			func(_ context.Context, a view.Actor, _ actionInput) (any, error) { return okResponse, a.CheckServers() },
 		},
 		"try": {
-			func(p view.Powers) bool { return p.Call }, "call", callsServer,
-			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Try(ctx, p.Target) },
+			call, "call", callsServer,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				catalog, err := a.Catalog(ctx, p.Target)
+				return view.Sent{Channel: "ok", Target: catalog.Target}, err
+			},
 		},
 		"mark": {
 			func(p view.Powers) bool { return p.Mark }, "", local,

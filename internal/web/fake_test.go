@@ -174,16 +174,36 @@ func (f *fakeActor) Resend(_ context.Context, key string, m json.RawMessage, con
 	return view.Sent{Key: "1.2"}, nil
 }
 
-func (f *fakeActor) Call(_ context.Context, c view.Call) (view.Sent, error) {
-	f.note("call", c)
+func (f *fakeActor) Request(_ context.Context, r view.Request) (view.Sent, error) {
+	f.note("request", r)
 	return view.Sent{Confirm: "sure?"}, nil
 }
 
 func (f *fakeActor) Servers() []view.Server { return f.servers }
 func (f *fakeActor) CheckServers() error    { f.note("check"); return nil }
-func (f *fakeActor) Try(_ context.Context, server string) (view.Sent, error) {
-	f.note("try", server)
-	return view.Sent{Key: "1.2", Channel: "ok", Target: server}, nil
+func (f *fakeActor) Catalog(_ context.Context, target string) (view.Catalog, error) {
+	f.note("catalog", target)
+	return view.Catalog{Target: target, Lists: []view.OfferList{}}, nil
+}
+
+func (f *fakeActor) Complete(_ context.Context, c view.Completion) (view.Completed, error) {
+	f.note("complete", c)
+	return view.Completed{Values: []string{"a"}}, nil
+}
+
+func (f *fakeActor) Subscribe(_ context.Context, target, uri string, on bool) error {
+	f.note("subscribe", target, uri, on)
+	return nil
+}
+
+func (f *fakeActor) Cancel(_ context.Context, c view.Cancellation) error {
+	f.note("cancel", c)
+	return nil
+}
+
+func (f *fakeActor) Step(_ context.Context, r view.Request, file string) (string, error) {
+	f.note("step", r, file)
+	return "- call: echo\n", nil
 }
 
 func (f *fakeActor) Mark(key string, mark bool, note string) error {

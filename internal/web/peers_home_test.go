@@ -76,7 +76,7 @@ func TestPeerHome(t *testing.T) {
 	p.Await(`document.activeElement.id === 'add'`)
 	p.Type("http://127.0.0.1:1/mcp\r")
 	p.Await(`location.hash.includes('127.0.0.1')`)
-	if got, want := a.deeds()[1:], []string{`["try","demo"]`, `["try","http://127.0.0.1:1/mcp"]`}; !slices.Equal(got, want) {
+	if got, want := a.deeds()[1:], []string{`["catalog","demo"]`, `["catalog","http://127.0.0.1:1/mcp"]`}; !slices.Equal(got, want) {
 		t.Errorf("did %q, want %q", got, want)
 	}
 }

@@ -103,7 +103,7 @@ type slow struct {
 	ended chan error
 }
 
-func (s slow) Call(ctx context.Context, c view.Call) (view.Sent, error) {
+func (s slow) Request(ctx context.Context, c view.Request) (view.Sent, error) {
 	if !c.Confirmed {
 		return view.Sent{Confirm: "Send requests to it?"}, nil
 	}

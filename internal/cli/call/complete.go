@@ -29,9 +29,8 @@ import (
 type completeOptions struct {
 	kind connect.Kind
 	name string
-	// ref is the reference to the prompt or template. argument is the argument to complete, and
+	// argument is the argument to complete, and
 	// value what is typed of it.
-	ref             json.RawMessage
 	argument, value string
 	// chosen are the values of other arguments, as an object; nil without other arguments.
 	chosen json.RawMessage
@@ -75,10 +74,7 @@ func parseCompleteArgs(f *cmdutil.Factory, words []string) (o completeOptions, e
 	o.name = words[1]
 	o.kind, _ = connect.KindNamed(words[0])
 	switch o.kind {
-	case connect.PromptKind:
-		o.ref = jsonraw.With(json.RawMessage(`{"type":"ref/prompt"}`), "name", jsonraw.Quote(words[1]))
-	case connect.TemplateKind, connect.ResourceKind: // the protocol's ref/resource is a template
-		o.ref = jsonraw.With(json.RawMessage(`{"type":"ref/resource"}`), "uri", jsonraw.Quote(words[1]))
+	case connect.PromptKind, connect.TemplateKind, connect.ResourceKind: // the protocol's ref/resource is a template
 	default:
 		return o, usage.New(
 			fmt.Sprintf("no completion for %q", words[0]),
@@ -110,8 +106,7 @@ func runComplete(ctx context.Context, f *cmdutil.Factory, o completeOptions) err
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	argument := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(o.argument)), "value", jsonraw.Quote(o.value))
-	params := jsonraw.With(jsonraw.With(nil, "ref", o.ref), "argument", argument)
+	params := toolcall.CompletionParams(o.kind, o.name, o.argument, o.value)
 	hasContext := client.CompletesInContext(c.Revision())
 	if o.chosen != nil && hasContext {
 		params = jsonraw.With(params, "context", jsonraw.With(nil, "arguments", o.chosen))

@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
-	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/live"
@@ -70,13 +69,27 @@ type Actor struct {
 	questionCount int
 	// peers are the running taps and proxies; nil before the first Intercept or fault.
 	peers *control.Group
+	// tried has the servers of the Try view in the form of -s, and serverAt the same by their recorded target.
+	tried    map[string]*triedServer
+	serverAt map[string]string
+	// listChanges counts the notifications that a list of a server changed.
+	listChanges   int
+	running       []*running
+	subscriptions map[subscribed]context.CancelFunc
 	// toConfirm has the consents requested last, and consented the consents given, by server or request.
 	toConfirm, consented map[string]consents
 }
 
 // NewActor returns an Actor. The caller must close it.
 func NewActor(o ActorOptions) *Actor {
-	a := &Actor{ActorOptions: o, toConfirm: map[string]consents{}, consented: map[string]consents{}}
+	a := &Actor{
+		ActorOptions:  o,
+		tried:         map[string]*triedServer{},
+		serverAt:      map[string]string{},
+		subscriptions: map[subscribed]context.CancelFunc{},
+		toConfirm:     map[string]consents{},
+		consented:     map[string]consents{},
+	}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.user = &user{a: a}
 	return a
@@ -85,8 +98,7 @@ func NewActor(o ActorOptions) *Actor {
 // Start starts the server of a command, so that views can call its tools. It may run while the
 // views are shown. Requests to the server are recorded in the recording of the command itself. If
 // the server cannot be started, the outcome says why. The tools are listed again whenever the server says
-// that they have changed. If watched is not nil, argv runs that command in mcpc tap --watch: Start then
-// asks the server to say so, as servers without a handshake require.
+// that they have changed. If watched is not nil, argv runs that command in mcpc tap --watch.
 func (a *Actor) Start(ctx context.Context, argv, watched []string) wire.Outcome {
 	f := a.Factory.Invocation()
 	f.Record.Many = true // the view may call many tools
@@ -95,6 +107,7 @@ func (a *Actor) Start(ctx context.Context, argv, watched []string) wire.Outcome 
 	c, out := connect.Dial(ctx, &f.Env, connect.Options{
 		Argv: argv, Shown: watched, RequireServerInfo: true, MultiCall: true,
 		OnNotification: func(m *wire.Message) {
+			a.noteListChange(m)
 			if m.Method != "notifications/tools/list_changed" {
 				return
 			}
@@ -114,9 +127,7 @@ func (a *Actor) Start(ctx context.Context, argv, watched []string) wire.Outcome 
 	if out.Kind == wire.Signal {
 		return out
 	}
-	if watched != nil {
-		go c.Listen(a.ctx, client.ListenRequest{SubscriptionFilter: client.SubscriptionFilter{Tools: true}})
-	}
+	a.followLists(c)
 	go a.followTools(c, changed)
 	return wire.Outcome{} // a server without tools can be inspected too
 }
@@ -142,6 +153,7 @@ func (a *Actor) Close(ctx context.Context) wire.Outcome {
 		a.removeFaults(ctx, g)
 		g.Close()
 	}
+	a.closeTried(ctx)
 	if own := a.ownServer.Load(); own != nil {
 		return own.Close(ctx)
 	}

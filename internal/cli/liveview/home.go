@@ -2,7 +2,6 @@ package liveview
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
@@ -131,34 +130,6 @@ func commandsFor(g *cmdutil.Factory, name string) []view.ServerCommand {
 		add("l", "Log in", "login -s "+shellwords.Quote(name))
 	}
 	return commands
-}
-
-// Try connects to a server and lists its tools, which the Tools view then shows. The user named the
-// server, so the view may send requests to it from now on. An untrusted server is not started.
-func (a *Actor) Try(ctx context.Context, server string) (view.Sent, error) {
-	if !a.ActorOptions.Powers.Call {
-		return view.Sent{}, notAllowed("call")
-	}
-	g := a.separateInvocation()
-	if server != connect.DemoEndpoint && !recorded.IsAddress(server) && !isKnownName(g, server) {
-		return view.Sent{}, errors.New("neither a URL nor demo nor a known server; a command is inspected with " +
-			"mcpc inspect -- COMMAND")
-	}
-	a.agreeToServer(server)
-	where := ""
-	r := outgoing{server: server, method: "tools/list"}
-	r.send = func(ctx context.Context, c *connect.Conn, _ consents) (wire.Outcome, consents) {
-		where = c.Where
-		a.agreeToServer(addressOf(where))
-		_, out := c.Listed(ctx, connect.ToolKind, nil)
-		return out, 0
-	}
-	const confirmed = false
-	sent, err := a.send(ctx, g, r, confirmed)
-	if err == nil && sent.Text == "" {
-		sent.Target = where
-	}
-	return sent, err
 }
 
 // agreeToServer notes that the user agreed to send requests to a server.

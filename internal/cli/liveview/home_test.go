@@ -106,7 +106,7 @@ func TestHomeActsOnlyWithPower(t *testing.T) {
 	if err := a.CheckServers(); err == nil || !strings.Contains(err.Error(), "--allow=call") {
 		t.Errorf("check: %v", err)
 	}
-	if _, err := a.Try(t.Context(), "demo"); err == nil || !strings.Contains(err.Error(), "--allow=call") {
+	if _, err := a.Catalog(t.Context(), "demo"); err == nil || !strings.Contains(err.Error(), "--allow=call") {
 		t.Errorf("try: %v", err)
 	}
 	if len(a.Servers()) != 3 {
@@ -114,7 +114,7 @@ func TestHomeActsOnlyWithPower(t *testing.T) {
 	}
 }
 
-func TestTryRefusesCommandsAndUntrustedServers(t *testing.T) {
+func TestCatalogRefusesCommandsAndUntrustedServers(t *testing.T) {
 	t.Parallel()
 	a := homeActor(t, view.Powers{Call: true}, nil)
 	a.Factory.NoRecord = true
@@ -124,26 +124,12 @@ func TestTryRefusesCommandsAndUntrustedServers(t *testing.T) {
 		"cursor:ev\x1b[31mil":    "is not trusted yet",
 		"http://127.0.0.1:1/mcp": "connection refused",
 	} {
-		sent, err := a.Try(t.Context(), server)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\x1b") || sent.Target != "" {
-			t.Errorf("%q: %+v, %v", server, sent, err)
+		catalog, err := a.Catalog(t.Context(), server)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\x1b") || catalog.Target != "" {
+			t.Errorf("%q: %+v, %v", server, catalog, err)
 		}
 	}
 	if a.isReachable(a.Factory, "cursor:other") || a.isReachable(a.Factory, "ls -l") {
 		t.Error("a server that was not tried is reachable")
-	}
-}
-
-func TestTryListsToolsThatCanBeCalled(t *testing.T) {
-	t.Parallel()
-	a := homeActor(t, view.Powers{Call: true}, nil)
-	sent, err := a.Try(t.Context(), "demo")
-	if err != nil || sent.Channel != "ok" || sent.Target != "demo" || sent.Key == "" {
-		t.Fatalf("try: %+v, %v", sent, err)
-	}
-	tools := []view.Tool{{Name: "echo", Target: sent.Target}}
-	a.Describe(tools)
-	if tools[0].Refused != "" {
-		t.Errorf("the tool cannot be called: %s", tools[0].Refused)
 	}
 }

@@ -102,6 +102,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		Held:         v.Actor.Held,
 		Questions:    v.Actor.Questions,
 		Intercepting: v.Actor.Intercepting,
+		Catalogs:     v.Actor.Catalogs,
 		Marked:       v.markOf,
 	})
 	return v, out

@@ -25,22 +25,22 @@ func (a *Actor) Describe(tools []view.Tool) {
 			form = a.callFormOf(g, t.Target)
 			byTarget[t.Target] = form
 		}
-		t.Command = []string{form.beforeName + shellwords.Quote(t.Name) + " ", form.afterArguments}
+		t.Command = form.commandFor(view.KindTool, t.Name)
 		t.Refused = form.refused
 	}
 }
 
-// A callForm is how the tools of a server are called: the shell command around the name and the
-// arguments, and why a view cannot call them; "" if it can.
-type callForm struct{ beforeName, afterArguments, refused string }
+// A callForm is how requests are sent to a server: the shell command up to its verb and after its
+// arguments, and why a view cannot send them; "" if it can.
+type callForm struct{ mcpc, afterArguments, refused string }
 
-// callFormOf returns how the tools of a recorded target are called: with -s if the target is an
+// callFormOf returns how requests are sent to a recorded target: with -s if the target is an
 // address or a name that -s accepts, else by its command after --.
 func (a *Actor) callFormOf(g *cmdutil.Factory, recordedTarget string) callForm {
-	form := callForm{beforeName: "mcpc call ", afterArguments: " -- " + recordedTarget}
+	form := callForm{mcpc: "mcpc ", afterArguments: " -- " + recordedTarget}
 	address := addressOf(recordedTarget)
 	if address == connect.DemoEndpoint || recorded.IsAddress(address) || isKnownName(g, address) {
-		form = callForm{beforeName: "mcpc -s " + shellwords.Quote(address) + " call "}
+		form = callForm{mcpc: "mcpc -s " + shellwords.Quote(address) + " "}
 	}
 	if _, err := a.callableServer(g, recordedTarget); err != nil {
 		form.refused = err.Error()
@@ -51,8 +51,14 @@ func (a *Actor) callFormOf(g *cmdutil.Factory, recordedTarget string) callForm {
 // callableServer returns the server of a recorded target in the form of -s, or "" if the view
 // started the server. It returns an error if the view may not call the server.
 func (a *Actor) callableServer(g *cmdutil.Factory, recordedTarget string) (string, error) {
-	if own := a.ownServer.Load(); own != nil && recordedTarget == own.Where {
+	if own := a.ownServer.Load(); own != nil && (recordedTarget == own.Where || recordedTarget == "") {
 		return "", nil
+	}
+	a.mu.Lock()
+	tried := a.serverAt[recordedTarget]
+	a.mu.Unlock()
+	if tried != "" { // requests go over its connection
+		return tried, nil
 	}
 	address := addressOf(recordedTarget)
 	if !a.ActorOptions.Powers.Call {

@@ -10,7 +10,6 @@ import (
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
@@ -56,6 +55,7 @@ func (a *Actor) requestConsent(key string, missing consents, question string) vi
 type outgoing struct {
 	server     string // in the form of -s; "" is the server that the view started
 	method     string
+	name       string // of the tool, the prompt or the resource; "" if it does not matter
 	consentKey string // identifies it among the requests to its server
 	repeats    string // the number of the recorded request that it repeats, or ""
 	// send sends the request. It returns the missing consent if the request was not sent, else 0.
@@ -101,7 +101,7 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 		}
 		return out, missingConsent(out)
 	}
-	return a.send(ctx, g, r, confirmed)
+	return a.sendAgain(ctx, g, r, confirmed)
 }
 
 // missingConsent returns the consent without which a tool was not called, or 0.
@@ -127,32 +127,6 @@ func parseEdited(message json.RawMessage) (method string, params json.RawMessage
 	return m.Method, recorded.ParamsWithoutMeta(m), nil
 }
 
-// Call calls a tool. The view.Sent has a question if the user must confirm the call first.
-func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
-	g := a.separateInvocation()
-	r := outgoing{method: "tools/call", consentKey: call.Tool + "\n" + string(call.Arguments)}
-	var err error
-	r.server, err = a.callableServer(g, call.Target)
-	if err != nil {
-		return view.Sent{}, err
-	}
-	// The arguments are one JSON object; nothing is given by --args ("") or as flat names (false).
-	given, err := arguments.Parse(&g.Env, []string{string(jsonraw.OrEmpty(call.Arguments))}, "", false)
-	if err != nil {
-		return view.Sent{}, userErrorOf(g, err)
-	}
-	r.send = func(ctx context.Context, c *connect.Conn, agreed consents) (wire.Outcome, consents) {
-		out, _ := toolcall.CallTool(ctx, c, &toolcall.Request{
-			Name:       call.Tool,
-			Given:      given,
-			NoValidate: agreed&toInvalidArguments != 0,
-			Yes:        agreed&toDestructiveCall != 0,
-		})
-		return out, missingConsent(out)
-	}
-	return a.send(ctx, g, r, call.Confirmed)
-}
-
 // serverOf returns the server of a recorded request in the form of -s, or "" if the view started
 // the server. It returns an error for the servers of a bundle, which may come from anyone, and for
 // recorded commands.
@@ -170,21 +144,32 @@ func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, er
 	return address, nil
 }
 
-// send sends a request. If a consent is missing, it sends nothing, and the view.Sent has the
-// question for the user; the view then repeats the action with confirmed set.
-func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r outgoing, confirmed bool) (view.Sent, error) {
+// checkConsent returns the consents that the user gave for a request. question is not nil if the user
+// must first agree to send requests to the server.
+func (a *Actor) checkConsent(r outgoing, confirmed bool) (given consents, question *view.Sent) {
+	if a.needsConsent(r.server) && a.consentsFor(r.server, confirmed)&toServer == 0 {
+		asked := a.requestConsent(r.server, toServer, "Send requests to "+r.server+"?")
+		return 0, &asked
+	}
+	return a.consentsFor(r.key(), confirmed), nil
+}
+
+// key returns the key of the consents that apply to this request only.
+func (r outgoing) key() string { return r.server + "\n" + r.consentKey }
+
+// sendAgain sends a recorded request on a connection of its own, whose recording names the repeated one.
+// If a consent is missing, it sends nothing, and the view.Sent has the question for the user; the view
+// then repeats the action with confirmed set.
+func (a *Actor) sendAgain(ctx context.Context, g *cmdutil.Factory, r outgoing, confirmed bool) (view.Sent, error) {
 	ctx, release := a.contextOfView(ctx)
 	defer release()
-	// The user started the view's own server, and the demo server is part of mcpc.
-	needsConsent := r.server != "" && r.server != connect.DemoEndpoint
-	if needsConsent && a.consentsFor(r.server, confirmed)&toServer == 0 {
-		return a.requestConsent(r.server, toServer, "Send requests to "+r.server+"?"), nil
+	given, question := a.checkConsent(r, confirmed)
+	if question != nil {
+		return *question, nil
 	}
-	key := r.server + "\n" + r.consentKey
-	given := a.consentsFor(key, confirmed)
 	if r.server == "" {
 		out, missing := r.send(ctx, a.ownServer.Load(), given)
-		return a.sentResult(a.Factory, r.method, key, out, missing)
+		return a.sentResult(a.Factory, r, out, missing)
 	}
 	g.Server = r.server
 	g.ServerGiven = true
@@ -195,7 +180,7 @@ func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r outgoing, confir
 		out, missing = r.send(ctx, c, given)
 	}
 	out = connect.Explain(&g.Env, out)
-	s, err := a.sentResult(g, r.method, key, out, missing)
+	s, err := a.sentResult(g, r, out, missing)
 	c.Close(ctx)
 	if missing != 0 {
 		out = wire.Outcome{} // no failure: the user may still confirm
@@ -217,20 +202,19 @@ func consentQuestion(g *cmdutil.Factory, out wire.Outcome) string {
 }
 
 // sentResult returns what a view shows after a request: its outcome and the key of its row, or the
-// question for a missing consent. key is the key of the request's consents: they apply to one
-// request only, so it deletes them once the request was sent. The error is the failure of a request
-// without a row.
+// question for a missing consent. The consents of the request apply to it only, so sentResult deletes
+// them once it was sent. The error is the failure of a request without a row.
 func (a *Actor) sentResult(
-	g *cmdutil.Factory, method, key string, out wire.Outcome, missing consents,
+	g *cmdutil.Factory, r outgoing, out wire.Outcome, missing consents,
 ) (view.Sent, error) {
 	if missing != 0 {
-		return a.requestConsent(key, missing, consentQuestion(g, out)), nil
+		return a.requestConsent(r.key(), missing, consentQuestion(g, out)), nil
 	}
 	a.mu.Lock()
-	delete(a.consented, key)
+	delete(a.consented, r.key())
 	a.mu.Unlock()
 	a.reading.Lock()
-	row := g.Record.LastRow(g.RecordTo, method)
+	row := g.Record.LastRow(g.RecordTo, r.method, out.ID)
 	a.reading.Unlock()
 	if row == nil {
 		if out.OK() {

@@ -198,6 +198,40 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Re
 	return nil
 }
 
+// newStep returns a step without an expected outcome. Secrets become environment variables.
+func newStep(f *cmdutil.Factory, secrets *ExportSaver, verb saved.Verb, name string, args json.RawMessage) saved.Step {
+	args, _ = f.Secrets.Bytes(args)
+	return saved.Step{
+		Verb: verb, Subject: saved.LiteralText(name, secrets.variable), Args: saved.Literal(args, secrets.variable),
+	}
+}
+
+// StepText returns a step as the text of a list with one item. args may be nil.
+func StepText(f *cmdutil.Factory, verb saved.Verb, name string, args json.RawMessage) (string, error) {
+	step := newStep(f, &ExportSaver{}, verb, name, args)
+	text, err := yaml.Write(arguments.AsList([]json.RawMessage{step.JSON()}))
+	return string(text), err
+}
+
+// AddStep appends a step to the file, or creates the file, and returns the appended text. args may be
+// nil. It refuses a file for another server.
+func (s *CallSaver) AddStep(
+	f *cmdutil.Factory, c *connect.Conn, verb saved.Verb, name string, args json.RawMessage,
+) (string, error) {
+	if out := s.CheckServer(c); !out.OK() {
+		return "", cmdutil.Exit(out)
+	}
+	secrets := &ExportSaver{fileText: string(s.text)}
+	text, err := s.newText(c, secrets, newStep(f, secrets, verb, name, args), ownAnswers(c))
+	if err == nil {
+		err = cmdutil.AppendTo(s.path, text)
+	}
+	if err != nil {
+		return "", cmdutil.Exit(usage.LocalIO("saving the step in "+s.path, usage.Bare(err)))
+	}
+	return string(text), nil
+}
+
 // savedNote describes the step that was added last, how to run it, and which variables it needs.
 func (s *CallSaver) savedNote(
 	c *connect.Conn,

@@ -284,7 +284,7 @@ func (r *fileRun) showCommand(t stepResponse) wire.Hint {
 	case wire.InvalidArguments, wire.Refused, wire.Usage: // the last row is of an earlier request
 		return ""
 	}
-	row := r.factory.Record.LastRow(r.factory.RecordTo, t.method)
+	row := r.factory.Record.LastRow(r.factory.RecordTo, t.method, t.out.ID)
 	if row == nil {
 		return ""
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -269,10 +270,11 @@ func (e *Env) GaveUp(o wire.Outcome, exit int) {
 	e.Record.End(end)
 }
 
-// LastRow returns the row of this run's last request for method, otherwise of its last request.
+// LastRow returns the row of this run's request for method with this id, otherwise of its last request
+// for method, otherwise of its last request.
 // Returns nil if the recording has no such row or cannot be read again. file is the file of
 // --record, or "": it may contain other runs, even at the same time.
-func (r *Recording) LastRow(file, method string) *rows.Row {
+func (r *Recording) LastRow(file, method string, id json.RawMessage) *rows.Row {
 	if r.Recorder == nil || r.read(file) != nil {
 		return nil
 	}
@@ -285,6 +287,9 @@ func (r *Recording) LastRow(file, method string) *rows.Row {
 		next := row(n)
 		if rows.IsByServer(next) {
 			continue
+		}
+		if next.Method == method && id != nil && next.ID == string(id) {
+			return next
 		}
 		// A later row replaces an earlier one, but a row with the method is kept for any without it.
 		if last == nil || next.Method == method || last.Method != method {

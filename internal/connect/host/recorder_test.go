@@ -127,17 +127,17 @@ func TestLastRow(t *testing.T) {
 		cross(env, 2, "tools/call")
 		cross(env, 3, "ping")
 		for method, want := range map[string]string{"tools/call": "2", "tools/list": "1", "ping": "3", "none": "3"} {
-			if row := env.Record.LastRow(file, method); row == nil || row.ID != want {
+			if row := env.Record.LastRow(file, method, nil); row == nil || row.ID != want {
 				t.Errorf("%q, %s: %+v", file, method, row)
 			}
 		}
 		cross(env, 4, "tools/call")
-		if row := env.Record.LastRow(file, "tools/call"); row == nil || row.ID != "4" {
+		if row := env.Record.LastRow(file, "tools/call", nil); row == nil || row.ID != "4" {
 			t.Errorf("%q, later: %+v", file, row)
 		}
 		env.EndRecording(wire.Outcome{}, 0)
 	}
-	if (&host.Recording{}).LastRow("", "ping") != nil {
+	if (&host.Recording{}).LastRow("", "ping", nil) != nil {
 		t.Error("nothing was recorded")
 	}
 }

@@ -61,15 +61,6 @@ type Held struct {
 	Until  time.Time `json:"until"`
 }
 
-// A Call is a tool call to send. Target is the target of a Tool, or of a row to send again.
-type Call struct {
-	Target    string          `json:"target"`
-	Tool      string          `json:"tool"`
-	Arguments json.RawMessage `json:"arguments"`
-	// Confirmed is true if the user agreed to call a tool that may change something.
-	Confirmed bool `json:"confirmed,omitempty"`
-}
-
 // A Sent is the outcome of a request that a view sent: the key of its row once it is recorded, and
 // its result. If Confirm is set, the request was not sent because the tool may change something;
 // Confirm is the question to ask.
@@ -78,7 +69,7 @@ type Sent struct {
 	Channel string `json:"channel,omitempty"`
 	Text    string `json:"text,omitempty"`
 	Confirm string `json:"confirm,omitempty"`
-	// Target is the recorded target of a server that was tried; "" if its tools were not listed.
+	// Target is the recorded target of a server that the action "try" of a page connected to.
 	Target string `json:"target,omitempty"`
 }
 
@@ -162,13 +153,22 @@ type Actor interface {
 	SetFault(ctx context.Context, f Fault) (string, error)
 	// Resend sends a recorded request again. A non-nil message replaces the recorded one.
 	Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (Sent, error)
-	Call(ctx context.Context, c Call) (Sent, error)
+	// Catalog connects to a server and lists what it offers. The user named the server, so the view may
+	// send requests to it from now on.
+	Catalog(ctx context.Context, target string) (Catalog, error)
+	// Request sends a request for an offer of a server.
+	Request(ctx context.Context, r Request) (Sent, error)
+	Complete(ctx context.Context, c Completion) (Completed, error)
+	// Subscribe starts or ends the subscription to a resource, whose updates are rows.
+	Subscribe(ctx context.Context, target, uri string, on bool) error
+	Cancel(ctx context.Context, c Cancellation) error
+	// Step returns a request as a step of a file of saved calls. If file is not "", it appends the step
+	// to that file in the current directory.
+	Step(ctx context.Context, r Request, file string) (string, error)
 	// Servers returns the servers of the Home view.
 	Servers() []Server
 	// CheckServers asks the servers in the background; Servers returns the results.
 	CheckServers() error
-	// Try connects to a server, in the form of -s, and lists its tools.
-	Try(ctx context.Context, server string) (Sent, error)
 	Mark(key string, mark bool, note string) error
 	// Copy returns an exchange as text. form is "mcpc", "curl", "markdown", "json" or "request".
 	Copy(ctx context.Context, key, form string) (string, error)

@@ -317,6 +317,9 @@ type Status struct {
 	Wanted string `json:"wanted,omitempty"`
 	// File is true if the source cannot grow.
 	File bool `json:"file,omitempty"`
+	// Catalogs counts how often the servers of the Try view have said that a list changed. A view
+	// then gets the Catalog again.
+	Catalogs int `json:"catalogs,omitempty"`
 	// Home is true if the view has servers to show.
 	Home bool `json:"home,omitempty"`
 }

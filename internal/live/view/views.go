@@ -32,6 +32,8 @@ type Options struct {
 	Questions func() []Question
 	// Intercepting reports whether the Actor holds messages, and returns its filter.
 	Intercepting func() (on bool, filter string)
+	// Catalogs counts the changes of lists that servers of the Try view announced.
+	Catalogs func() int
 	// Marked reports whether the user marked a row, and returns the row's note.
 	Marked func(key string) (marked bool, note string)
 }
@@ -54,6 +56,9 @@ func (v *Views) Status() Status {
 	}
 	if v.Questions != nil {
 		s.Questions = len(v.Questions())
+	}
+	if v.Catalogs != nil {
+		s.Catalogs = v.Catalogs()
 	}
 	if v.Intercepting != nil {
 		s.Intercept, s.Wanted = v.Intercepting()

@@ -288,7 +288,7 @@ func TestOnlyListedFilesUseTimers(t *testing.T) {
 func TestServerInfoIsOnlyShown(t *testing.T) {
 	shows := []string{
 		"internal/cli/bench/target.go", "internal/cli/catalog/info.go", "internal/cli/codegen/codegen.go",
-		"internal/cli/diff/live.go", "internal/cli/recorded/line.go", "internal/cli/share/bundle.go", "internal/cli/session/init.go", "internal/cli/session/sessions.go",
+		"internal/cli/diff/live.go", "internal/cli/liveview/catalog.go", "internal/cli/recorded/line.go", "internal/cli/share/bundle.go", "internal/cli/session/init.go", "internal/cli/session/sessions.go",
 		"internal/connect/answers.go", "internal/connect/conn.go", "internal/connect/server_info.go",
 		"internal/connect/gateway/gateway.go", // passes it on
 		"internal/client/era.go", "internal/client/legacy.go", "internal/client/modern.go",
