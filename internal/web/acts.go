@@ -11,11 +11,11 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// An act is an action that the page can request: the power that it needs, the name of that power in
-// --allow, and the function that carries it out.
+// An act is an action that the page can request: whether it is allowed, the power that allows it, and the
+// function that carries it out.
 type act struct {
 	isAllowed   func(p view.Powers) bool
-	allowNames  string // "" if no value of --allow gives the power
+	power       string // its value of --allow; "" if there is none
 	callsServer bool   // the action waits for a server
 	do          func(ctx context.Context, a view.Actor, p actionInput) (any, error)
 }
@@ -59,7 +59,7 @@ var acts = sync.OnceValue(func() map[string]act {
 	export := func(p view.Powers) bool { return p.Export }
 	return map[string]act{
 		"answer": {
-			func(p view.Powers) bool { return p.Call || p.Resend || p.Intercept }, "call, resend or intercept", local,
+			func(p view.Powers) bool { return p.Call || p.Resend || p.Intercept }, "call", local,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				return okResponse, a.Answer(ctx, p.ID, p.Answer)
 			},
@@ -200,20 +200,18 @@ func (s *Server) serveAct(w http.ResponseWriter, r *http.Request, action act) er
 		return err
 	}
 	if s.Actor == nil || !action.isAllowed(s.powers()) {
-		reason := "this page cannot do that here"
-		if action.allowNames != "" {
-			reason = "this page may only read: start mcpc inspect with --allow for " + action.allowNames
+		if action.power != "" {
+			return view.NotAllowed{Power: action.power}
 		}
-		return refusal{http.StatusForbidden, reason}
+		return refusal{http.StatusForbidden, "this page cannot do that here"}
 	}
 	// Calls have their own slots: a call may wait for an answer, which is an action too.
 	if action.callsServer {
-		select {
-		case s.calls <- struct{}{}:
-			defer func() { <-s.calls }()
-		default:
-			return refusal{http.StatusTooManyRequests, "too many calls are under way"}
+		done, err := s.takeCallSlot()
+		if err != nil {
+			return err
 		}
+		defer done()
 	}
 	result, err := action.do(r.Context(), s.Actor, input)
 	if file, ok := result.(view.Exported); ok && err == nil && file.Data != nil {
@@ -223,11 +221,47 @@ func (s *Server) serveAct(w http.ResponseWriter, r *http.Request, action act) er
 	return s.jsonResponder(w)(result, errorWithStatus(err))
 }
 
+// takeCallSlot reserves a slot for a request that may wait for long. The caller calls done at its end. It
+// returns an error if all slots are taken.
+func (s *Server) takeCallSlot() (done func(), err error) {
+	select {
+	case s.calls <- struct{}{}:
+		return func() { <-s.calls }, nil
+	default:
+		return nil, refusal{http.StatusTooManyRequests, "too many calls are under way"}
+	}
+}
+
+// serveAllow asks the user at the terminal for a power, and responds after the answer. Nothing in the
+// request can be an answer.
+func (s *Server) serveAllow(w http.ResponseWriter, r *http.Request) error {
+	var input struct {
+		Power string `json:"power"`
+	}
+	if err := s.readJSON(w, r, &input); err != nil {
+		return err
+	}
+	if s.Ask == nil {
+		return refusal{http.StatusForbidden, "there is no terminal to ask at: " + view.NotAllowed(input).Error()}
+	}
+	done, err := s.takeCallSlot()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := s.Ask(r.Context(), input.Power); err != nil {
+		return refusal{http.StatusForbidden, err.Error()}
+	}
+	return s.writeJSON(w, okResponse)
+}
+
 // errorWithStatus gives an error of an Actor an HTTP status, so that the user sees its text.
 func errorWithStatus(err error) error {
 	var refused refusal
 	var wrong *filter.Error
-	if err == nil || errors.As(err, &refused) || errors.As(err, &wrong) || errors.Is(err, view.ErrGone) {
+	var notAllowed view.NotAllowed
+	hasStatus := errors.As(err, &refused) || errors.As(err, &notAllowed) || errors.As(err, &wrong)
+	if err == nil || hasStatus || errors.Is(err, view.ErrGone) {
 		return err
 	}
 	return refusal{http.StatusUnprocessableEntity, err.Error()}

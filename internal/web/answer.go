@@ -61,13 +61,21 @@ func (s *Server) writeError(w http.ResponseWriter, err error) {
 	body := struct {
 		Error  string `json:"error"`
 		Column int    `json:"column,omitempty"`
+		// Allow is the power that the page can ask for at the terminal.
+		Allow string `json:"allow,omitempty"`
 	}{Error: err.Error()}
 	status := http.StatusInternalServerError
 	var refused refusal
 	var wrong *filter.Error
+	var notAllowed view.NotAllowed
 	switch {
 	case errors.As(err, &refused):
 		status = refused.status
+	case errors.As(err, &notAllowed):
+		status = http.StatusForbidden
+		if s.Ask != nil {
+			body.Allow = notAllowed.Power
+		}
 	case errors.As(err, &wrong):
 		status = http.StatusBadRequest
 		body.Column = wrong.Column()

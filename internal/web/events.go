@@ -10,6 +10,15 @@ import (
 	"mcpc/internal/pause"
 )
 
+// A pageStatus is the status of the views, and what the page may do.
+type pageStatus struct {
+	view.Status
+	Powers view.Powers `json:"powers"`
+}
+
+// status returns the status for the page.
+func (s *Server) status() pageStatus { return pageStatus{s.Reader.Status(), s.powers()} }
+
 // serveEvents streams the status after each change, and a comment after a quiet interval, until the
 // page leaves. It waits Status.Gap between two events. It returns an error only before the stream
 // begins.
@@ -31,13 +40,13 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request, key string)
 		}
 		return control.Flush() == nil
 	}
-	status := view.Status{}
+	status := pageStatus{}
 	sentSeq := uint64(0) // the newest change that the page knows
 	hasChanged := true   // a new page needs the status at once
 	for {
 		event := ":\n\n" // a comment, which shows that the page still reads
 		if hasChanged {
-			status = s.Reader.Status()
+			status = s.status()
 			raw, err := json.Marshal(status)
 			if err != nil {
 				return nil

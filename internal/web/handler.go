@@ -112,6 +112,9 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	}
 	if r.Method == http.MethodPost {
 		action, isAction := strings.CutPrefix(name, "do/")
+		if isAction && action == "allow" {
+			return s.serveAllow(w, r)
+		}
 		if !isAction || acts()[action].do == nil {
 			return errNoAddress
 		}
@@ -186,11 +189,13 @@ func (s *Server) serveEnter(w http.ResponseWriter, r *http.Request) error {
 		Key    string      `json:"key"`
 		Powers view.Powers `json:"powers"`
 		Title  string      `json:"title"`
+		// Asks is true if the page can ask for powers at the terminal.
+		Asks bool `json:"asks"`
 		// MaxHold is in seconds.
 		MaxHold float64 `json:"maxHold"`
 		// Faults are the entries of the menu of faults.
 		Faults []view.FaultKind `json:"faults"`
-	}{key, s.powers(), s.Reader.Status().Title, s.MaxHold.Seconds(), view.FaultKinds()})
+	}{key, s.powers(), s.Reader.Status().Title, s.Ask != nil, s.MaxHold.Seconds(), view.FaultKinds()})
 }
 
 // readJSON decodes the JSON body of a request. It returns a refusal if the body is too large or not

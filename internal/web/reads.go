@@ -75,7 +75,7 @@ func (a params) rowQuery() (view.Query, error) {
 
 // reads maps the addresses below /api/ to functions that return a document.
 var reads = map[string]func(ctx context.Context, s *Server, a params) (any, error){
-	"status": func(_ context.Context, s *Server, _ params) (any, error) { return s.Reader.Status(), nil },
+	"status": func(_ context.Context, s *Server, _ params) (any, error) { return s.status(), nil },
 	"rows":   readRows,
 	"talk":   readTalk,
 	"conversations": func(_ context.Context, s *Server, _ params) (any, error) {

@@ -24,6 +24,9 @@ type Options struct {
 	Reader view.Reader
 	// Actor carries out the actions of the page. If it is nil, the page only reads.
 	Actor view.Actor
+	// Ask asks the user for a power of --allow, and returns nil once the Actor has it. It is nil if
+	// there is no terminal to ask at.
+	Ask func(ctx context.Context, power string) error
 	// Listener must be bound to a loopback address.
 	Listener net.Listener
 	Now      func() time.Time

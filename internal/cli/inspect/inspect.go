@@ -53,13 +53,14 @@ without one, everything recorded is shown. mcpc help filters describes FILTER.
 
 At a terminal the view fills the screen; ? shows the keys. --web serves it as a
 page to this machine only, prints a URL that works once, and opens it in a
-browser. The page is read-only unless --allow lets it act: resend sends
-recorded requests again, call calls tools, intercept holds messages of taps and
-proxies and sets faults. No recorded command is ever started.
+browser. The page is read-only until you allow it to act, by --allow or when it
+asks at this terminal: resend sends recorded requests again, call calls tools,
+intercept holds messages of taps and proxies and sets faults. No recorded
+command is ever started.
 
 Key H shows Home: the servers that mcpc servers --check asks, their state, and
 Try, which lists the tools of one. The view begins there if nothing is recorded.
-Home starts no command that is not trusted. A page needs --allow call for it.
+Home starts no command that is not trusted. A page needs the power call for it.
 
 With -- COMMAND mcpc starts that server, records its traffic, and the view can
 call its tools. At the terminal --allow call also starts servers that are

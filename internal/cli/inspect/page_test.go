@@ -19,9 +19,9 @@ func TestInspectWebActs(t *testing.T) {
 	b.MCPC("-s", "demo", "call", "echo", "message=hi")
 	b.MCPC("call", "echo", "message=hi", "--", "mcpc", "demo", "--stdio")
 	p := b.Page()
-	p.Has("resend", `{"key":"1.3"}`, "may only read")
-	p.Has("call", `{"target":"demo","tool":"echo","arguments":{}}`, "may only read")
-	p.Has("intercept", `{"on":true}`, "may only read")
+	p.Has("resend", `{"key":"1.3"}`, "not allowed: start mcpc inspect with --allow=")
+	p.Has("call", `{"target":"demo","tool":"echo","arguments":{}}`, "not allowed: start mcpc inspect with --allow=")
+	p.Has("intercept", `{"on":true}`, "not allowed: start mcpc inspect with --allow=")
 	p.Has("copy", `{"key":"1.3","form":"mcpc"}`, "mcpc --protocol")
 	p.Has("copy", `{"key":"9.1","form":"curl"}`, "no longer kept")
 	p.Has("mark", `{"key":"1.3","mark":true}`, "true")
@@ -52,8 +52,8 @@ func TestInspectWebActs(t *testing.T) {
 func TestInspectWebHome(t *testing.T) {
 	b := clitest.EnterHome(t)
 	p := b.Page()
-	p.Has("check", `{}`, "may only read")
-	p.Has("try", `{"target":"demo"}`, "may only read")
+	p.Has("check", `{}`, "not allowed: start mcpc inspect with --allow=")
+	p.Has("try", `{"target":"demo"}`, "not allowed: start mcpc inspect with --allow=")
 	if got := string(p.Send("GET", "/api/servers", "")); !strings.Contains(got, `"name":"demo"`) || strings.Contains(got, "asking") {
 		t.Errorf("the servers: %s", got)
 	}

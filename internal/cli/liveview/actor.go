@@ -3,7 +3,6 @@ package liveview
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ type ActorOptions struct {
 	Marks interface {
 		Mark(key live.Key, set bool, note string) error
 	}
-	// Powers are the actions that the user allowed.
+	// Powers are the actions that the command line allows. The user can allow more at the terminal.
 	Powers view.Powers
 	// Exec allows the Actor to start the commands of configured or remembered servers.
 	Exec bool
@@ -67,6 +66,8 @@ type Actor struct {
 	questions []*pendingQuestion
 	// questionCount counts the questions so far.
 	questionCount int
+	// granted are the powers that the user gave at the terminal.
+	granted view.Powers
 	// peers are the running taps and proxies; nil before the first Intercept or fault.
 	peers *control.Group
 	// tried has the servers of the Try view in the form of -s, and serverAt the same by their recorded target.
@@ -163,9 +164,37 @@ func (a *Actor) Close(ctx context.Context) wire.Outcome {
 // Powers returns the actions that the user allowed. The tools of the view's own server can be
 // called without --allow, because the user gave its command.
 func (a *Actor) Powers() view.Powers {
-	p := a.ActorOptions.Powers
+	p := a.allowed()
 	p.Call = p.Call || a.ownServer.Load() != nil
 	return p
+}
+
+// allowed returns the actions that the command line allows, and those that the user allowed at the
+// terminal.
+func (a *Actor) allowed() view.Powers {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.ActorOptions.Powers
+	p.Call = p.Call || a.granted.Call
+	p.Resend = p.Resend || a.granted.Resend
+	p.Intercept = p.Intercept || a.granted.Intercept
+	return p
+}
+
+// hasPower reports whether the view has a power.
+func (a *Actor) hasPower(power string) bool {
+	now := a.allowed()
+	given := now
+	consentPowers[power].give(&given)
+	return given == now
+}
+
+// grant gives the view a power until it ends.
+func (a *Actor) grant(power string) {
+	a.mu.Lock()
+	consentPowers[power].give(&a.granted)
+	a.mu.Unlock()
+	a.Changed()
 }
 
 // Mark sets or clears the mark and the note of a row.
@@ -252,11 +281,6 @@ func userError(g *cmdutil.Factory, out wire.Outcome) error {
 		text += " (" + hint + ")"
 	}
 	return errors.New(term.Line(text))
-}
-
-// notAllowed returns the error for an action that the user did not allow. power is its value of --allow.
-func notAllowed(power string) error {
-	return fmt.Errorf("not allowed: start mcpc inspect with --allow=%s", power)
 }
 
 // userErrorOf converts an error of a command to one for the user.

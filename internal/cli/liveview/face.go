@@ -9,6 +9,7 @@ import (
 	neturl "net/url"
 	"strconv"
 	"sync"
+	"time"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
@@ -55,15 +56,21 @@ func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 			},
 		)
 	}
-	s, err := web.New(web.Options{
+	o := web.Options{
 		Reader:   pageReader{v},
 		Actor:    v.Actor,
 		Listener: listener,
 		Now:      f.Now,
 		MaxHold:  proxy.MaxHold,
-	})
+	}
+	var consent *consentDesk
+	if f.Interactive() {
+		consent = newConsentDesk(f, v)
+		o.Ask = consent.Ask
+	}
+	s, err := web.New(o)
 	if err == nil {
-		err = p.serve(ctx, f, s)
+		err = p.serve(ctx, f, s, consent)
 	}
 	if errors.Is(err, web.ErrIdle) {
 		f.Note("no page was open for half an hour")
@@ -75,9 +82,27 @@ func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 }
 
-// serve prints an address that admits one page, and a new one each time Enter is pressed at the
-// terminal.
-func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server) error {
+// newConsentDesk returns the desk that asks at the terminal for powers of the view. The caller sets
+// printURL.
+func newConsentDesk(f *cmdutil.Factory, v *View) *consentDesk {
+	return &consentDesk{
+		say:     f.Note,
+		now:     f.Now,
+		refused: map[string]time.Time{},
+		grant:   v.Actor.grant,
+		has:     v.Actor.hasPower,
+		never: func(power string) error {
+			if v.Status().File && power != "call" {
+				return errors.New("the requests of a bundle or an HTTP archive are never sent")
+			}
+			return nil
+		},
+	}
+}
+
+// serve prints an address that admits one page. At a terminal, consent reads what the user types: Enter
+// prints a new address.
+func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server, consent *consentDesk) error {
 	// When Serve returns, stop ends the goroutine that reads the terminal, and Wait waits for its end.
 	ctx, stop := context.WithCancel(ctx)
 	var keyReader sync.WaitGroup
@@ -85,13 +110,10 @@ func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server) erro
 	defer stop()
 	url := p.printURL(f, s)
 	const note = "this address works for one page, within a minute; "
-	if f.Interactive() {
+	if consent != nil {
 		f.Note(note + "Enter prints a new address, Ctrl-C ends")
-		keyReader.Go(func() {
-			for _, err := f.Typist.Line(ctx); err == nil; _, err = f.Typist.Line(ctx) {
-				p.printURL(f, s)
-			}
-		})
+		consent.printURL = func() { p.printURL(f, s) }
+		keyReader.Go(func() { consent.ReadLines(func() (string, error) { return f.Typist.Line(ctx) }) })
 	} else {
 		f.Note(note + "Ctrl-C ends")
 	}

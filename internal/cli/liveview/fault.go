@@ -26,8 +26,8 @@ const faultTime = 5 * time.Second
 // SetFault adds a rule for one message to the command that made the exchange, or else to every running
 // tap and proxy of the same server. The empty kind removes all rules of the view.
 func (a *Actor) SetFault(ctx context.Context, f view.Fault) (string, error) {
-	if !a.ActorOptions.Powers.Intercept {
-		return "", notAllowed("intercept")
+	if !a.allowed().Intercept {
+		return "", view.NotAllowed{Power: "intercept"}
 	}
 	g, err := a.openGroup()
 	if err != nil {

@@ -154,8 +154,8 @@ func (a *Actor) Intercepting() (bool, string) {
 
 // Intercept starts or stops holding messages that match a filter.
 func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
-	if !a.ActorOptions.Powers.Intercept {
-		return notAllowed("intercept")
+	if !a.allowed().Intercept {
+		return view.NotAllowed{Power: "intercept"}
 	}
 	g := a.group()
 	if on {

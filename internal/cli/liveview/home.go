@@ -45,8 +45,8 @@ func (a *Actor) Servers() []view.Server {
 // CheckServers asks all servers that can be asked without a question, in the background. It calls
 // Changed after each result. It starts no second check while one is running.
 func (a *Actor) CheckServers() error {
-	if !a.ActorOptions.Powers.Call {
-		return notAllowed("call")
+	if !a.allowed().Call {
+		return view.NotAllowed{Power: "call"}
 	}
 	a.home.mu.Lock()
 	defer a.home.mu.Unlock()

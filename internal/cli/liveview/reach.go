@@ -61,8 +61,8 @@ func (a *Actor) callableServer(g *cmdutil.Factory, recordedTarget string) (strin
 		return tried, nil
 	}
 	address := addressOf(recordedTarget)
-	if !a.ActorOptions.Powers.Call {
-		return "", notAllowed("call")
+	if !a.allowed().Call {
+		return "", view.NotAllowed{Power: "call"}
 	}
 	if a.isReachable(g, address) {
 		return address, nil

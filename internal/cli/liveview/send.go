@@ -65,8 +65,8 @@ type outgoing struct {
 // Resend sends a recorded request again, or message in its place if message is not nil. confirmed
 // is set if the user confirmed the question that the previous call returned.
 func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
-	if !a.ActorOptions.Powers.Resend {
-		return view.Sent{}, notAllowed("resend")
+	if !a.allowed().Resend {
+		return view.Sent{}, view.NotAllowed{Power: "resend"}
 	}
 	g := a.separateInvocation()
 	c, row, err := a.openRow(g, key)

@@ -145,8 +145,8 @@ func (a *Actor) namedServer(target string) (string, error) {
 	if own := a.ownServer.Load(); own != nil && (target == "" || target == own.Where) {
 		return "", nil
 	}
-	if !a.ActorOptions.Powers.Call {
-		return "", notAllowed("call")
+	if !a.allowed().Call {
+		return "", view.NotAllowed{Power: "call"}
 	}
 	g := a.separateInvocation()
 	if target != connect.DemoEndpoint && !recorded.IsAddress(target) && !isKnownName(g, target) {

@@ -18,6 +18,11 @@ type Powers struct {
 	Files bool `json:"files"`
 }
 
+// A NotAllowed is the error of an action that the user did not allow. Power is its value of --allow.
+type NotAllowed struct{ Power string }
+
+func (n NotAllowed) Error() string { return "not allowed: start mcpc inspect with --allow=" + n.Power }
+
 // A Question is a request of the server that waits for an answer of the user. It was sent to a call
 // of mcpc itself, or to a watched client and held.
 type Question struct {

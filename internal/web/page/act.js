@@ -32,7 +32,7 @@ export const addToFilter = word => set({ filter: `${S.filter} ${word}`.trim(), v
 // hasRow, hasAny and powerReason make the when and need of actions.
 const hasRow = () => !!S.row;
 const hasAny = list => () => S[list].length > 0;
-export const powerReason = name => () => S.powers[name] ? '' : data.inline ? 'a bundle is read only' : ['mark', 'export'].includes(name) ? 'not possible here' : `start with --allow=${name}`;
+export const powerReason = name => () => S.powers[name] ? '' : data.inline ? 'a bundle is read only' : ['mark', 'export'].includes(name) ? 'not possible here' : data.asks ? '' : `start with --allow=${name}`;
 
 const isDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
 // selectedTool returns the selected tool of the Tools view, if any, and callOf a row for a call of a tool.
@@ -135,7 +135,7 @@ function type(key) {
 
 // onKey runs an action by its key, unless the key belongs to the focused input or button.
 export function onKey(e) {
-  if (e.ctrlKey || e.altKey || e.metaKey || e.defaultPrevented || S.dialog) return;
+  if (e.ctrlKey || e.altKey || e.metaKey || e.defaultPrevented || S.dialog || S.asking) return;
   const on = e.target, typing = on.matches('input, textarea, select');
   if (typing) {
     if (e.key === 'Escape') on.blur();
@@ -188,7 +188,7 @@ function send(name, body, dialog = S.dialog) {
     .finally(() => S.stop === stop && set({ stop: null }));
 }
 // checkServers asks the servers of Home in the background. Their results are a change, which the view reads.
-export const checkServers = () => post('check', {}).catch(showError);
+export const checkServers = auto => data.post('do/check', {}, undefined, auto).catch(e => auto || showError(e));
 // tryServer connects to a server, and shows its tools.
 export function tryServer(target) {
   const no = powerReason('call')(), stop = new AbortController();
@@ -336,6 +336,15 @@ function Compare() {
   return html`<${Dialog} wide title="Compare conversations">${pick('From', a, setA)}${pick('To', b, setB)}
     ${!a || !b || a === b ? html`<p class="dim">Choose two conversations.</p>` : !found || !found.tools && !found.a ? html`<p class="dim">Reading…</p>` : [['Tools', found.tools], ['Schemas', found.schemas], ['Calls', found.calls], ['Timing', found.timing]].map(([name, x]) =>
       html`<h3>${name}</h3>${(x || []).length ? html`<ul>${x.slice(0, 200).map(t => html`<li>${t}</li>`)}</ul>` : html`<p class="dim">No difference.</p>`}`)}<//>`;
+}
+
+// Asking says that the user has to answer at the terminal. It may be above another dialog.
+const powerWords = { call: 'connect to servers and call their tools', resend: 'send recorded requests again', intercept: 'hold and change messages of running clients, and set faults' };
+export function Asking() {
+  const { asking } = S;
+  return asking && html`<${Dialog} title="Allow it at the terminal" onClose=${() => asking.stop.abort()}><p>This page may not ${powerWords[asking.power]}.</p>
+    <p>The terminal that runs <code>mcpc</code> asks you now: <kbd>y</kbd> and Enter there allows it until the view ends, <kbd>n</kbd> refuses. The action then goes on here.</p>
+    <p class="dim">From the start: <code>--allow=${asking.power}</code></p><div class="buttons end"><button onClick=${() => asking.stop.abort()}>Cancel</button></div><//>`;
 }
 
 export function Dialogs() {

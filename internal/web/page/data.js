@@ -1,6 +1,6 @@
 // The data of a running mcpc, or of a bundle (see package bundle). remote() and inline() return an object with the members
 // title, powers, get, post, body, image, file and watch. maxHold, in seconds, and faults are only in the data of a running mcpc.
-import { tryParseJSON, joinPointer as at } from './lib.js';
+import { S, set, tryParseJSON, joinPointer as at } from './lib.js';
 
 const storageKey = 'mcpc-page', connectionLost = 'The connection to mcpc is lost. Trying again.',
   notAdmitted = 'This page is not authorized: each address works for one page. Enter at the terminal of mcpc prints a new one to open here.';
@@ -18,11 +18,26 @@ export async function remote(session = sessionStorage) {
   const head = { 'X-Mcpc': door.key };
   const query = params => new URLSearchParams(Object.entries(params || {}).filter(([, v]) => v || v === 0));
   const get = (name, params, signal) => fetchOrThrow(`/api/${name}?${query(params)}`, { headers: head, signal });
-  const post = (name, body, signal) => fetchOrThrow('/api/' + name, { method: 'POST', headers: { ...head, 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
+  const postOnce = (name, body, signal) => fetchOrThrow('/api/' + name, { method: 'POST', headers: { ...head, 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
+  // post sends an action. If it needs a power that the user can give at the terminal, it asks there, and sends the action
+  // again. An action that the user did not start (auto) does not ask.
+  const post = (name, body, signal, auto) => postOnce(name, body, signal).catch(async e => {
+    if (!e.allow || auto) throw e;
+    await askAtTerminal(e.allow, signal);
+    return postOnce(name, body, signal);
+  });
+  const asking = {};
+  const askAtTerminal = (power, signal) => asking[power] ??= (async () => {
+    const stop = new AbortController();
+    signal?.addEventListener('abort', () => stop.abort());
+    set({ asking: { power, stop } });
+    try { await postOnce('do/allow', { power }, stop.signal); } finally { delete asking[power]; set({ asking: null }); }
+    set({ powers: { ...S.powers, [power]: true } });
+  })();
   return {
-    title: door.title, powers: door.powers, maxHold: door.maxHold, faults: door.faults,
+    title: door.title, powers: door.powers, asks: door.asks, maxHold: door.maxHold, faults: door.faults,
     get: (name, params, signal) => get(name, params, signal).then(r => r.json()),
-    post: (name, body, signal) => post(name, body, signal).then(r => r.json()),
+    post: (...args) => post(...args).then(r => r.json()),
     body: params => get('body', params).then(r => r.text()),
     image: params => get('image', params).then(r => r.blob()),
     // file returns the response to an export: a file to save, or a document about a file that mcpc wrote.
@@ -38,7 +53,7 @@ async function fetchOrThrow(url, init) {
   const r = await fetch(url, init).catch(e => { throw e.name === 'AbortError' ? e : new Error(connectionLost); });
   if (r.ok) return r;
   const failure = await r.json().catch(() => ({}));
-  throw Object.assign(new Error(failure.error || `HTTP ${r.status}`), { status: r.status, column: failure.column });
+  throw Object.assign(new Error(failure.error || `HTTP ${r.status}`), { status: r.status, column: failure.column, allow: failure.allow });
 }
 
 // followEvents reads the events for as long as the page is open, with pauses from 0.5 s to 8 s.

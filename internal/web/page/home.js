@@ -21,8 +21,8 @@ function Card({ s, on, no, select }) {
 export function Home({ data }) {
   const servers = useDocs(data, 'servers', {}), [name, setName] = useState(''), input = useRef(), box = useRef();
   const no = powerReason('call')(), list = servers || [], at = Math.max(0, list.findIndex(s => s.name === name));
-  const waits = servers && !no && !list.some(s => s.asking || s.state === 'ok');
-  useEffect(() => { if (waits && !Home.asked) { Home.asked = true; checkServers(); } }, [waits]);
+  const waits = servers && S.powers.call && !list.some(s => s.asking || s.state === 'ok');
+  useEffect(() => { if (waits && !Home.asked) { Home.asked = true; checkServers(true); } }, [waits]);
   nav.item = list[at];
   const go = i => { const e = box.current.children[Math.max(0, Math.min(list.length - 1, i))]; if (e) { e.querySelector('button.main').focus(); } };
   useEffect(() => { nav.list = { move: d => go(at + d), to: end => go(end ? list.length : 0) }; });
@@ -31,7 +31,7 @@ export function Home({ data }) {
   return html`<div class="home"><div class="buttons"><${Button} k="R" short="Check" />
       <input id="add" class="mono" aria-label="Address of a server, or demo" placeholder="https://… or demo  (A)" ref=${input} onKeyDown=${e => e.key === 'Enter' && add()} /><button aria-disabled=${no ? 'true' : undefined} title=${no || 'Connect and list the tools'} onClick=${add}>Add</button>
       <span class="dim">A command cannot be added here: <code>mcpc inspect -- COMMAND</code></span></div>
-    ${no && html`<p class="callout">Servers are not asked, and Try is not allowed: ${no}</p>`}
+    ${!S.powers.call && html`<p class="callout">${no ? 'Servers are not asked, and Try is not allowed: ' + no : 'Nothing is sent before you allow it at the terminal: Check and Try ask there.'}</p>`}
     <ul class="cards" aria-label="Servers" ref=${box}>${list.map((s, i) => html`<${Card} key=${s.name} s=${s} on=${i === at} no=${no} select=${() => setName(s.name)} />`)}</ul>
     ${!list.length && html`<p class="empty">${S.lost || (servers ? 'mcpc inspect without a FILE shows servers here.' : 'Reading…')}</p>`}</div>`;
 }

@@ -6,7 +6,7 @@ import { remote, inline } from './data.js';
 import { Patterns } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
 import { Home } from './home.js';
-import { useData, catchKey, onKey, Button, Dialogs, Waiting, toggleWord, runActionByKey, showMatching } from './act.js';
+import { useData, catchKey, onKey, Button, Dialogs, Asking, Waiting, toggleWord, runActionByKey, showMatching } from './act.js';
 
 const viewComponents = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets, home: Home };
 const quickFilters = ['is:open', 'is:error', 'is:open,cancelled', 'has:question', 'has:finding', 'dur:>1s'];
@@ -76,7 +76,7 @@ class App extends Component {
       const begins = this.props.fresh && !this.began && !status.loading;
       if (begins) this.began = true;
       if (begins && status.home && !status.rows && S.view === 'talk') { this.atHome = true; set({ view: 'home' }); }
-      set({ status, lost: '', ...(S.paused ? {} : { seq: status.seq }) });
+      set({ status, powers: status.powers || S.powers, lost: '', ...(S.paused ? {} : { seq: status.seq }) });
       if (was.questions !== status.questions || status.questions) this.read('questions');
       if (was.held !== status.held || status.held) this.read('held');
       this.conversations();
@@ -124,7 +124,7 @@ class App extends Component {
       ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${countNoun(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
       <div key="body" class=${'body' + (S.detail ? ' with-detail' : '')}><${Conversations} /><section class="view" aria-label=${(shownViews().find(([id]) => id === view) || shownViews()[0])[1]}><${View} key=${view} data=${data} /></section>
         ${S.detail && html`<section class="detail" aria-label="Detail"><${Detail} data=${data} /></section>`}</div>
-      ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}<${Dialogs} />`;
+      ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}<${Dialogs} /><${Asking} />`;
   }
 }
 
