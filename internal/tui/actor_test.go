@@ -20,6 +20,7 @@ type actor struct {
 	held      []view.Held
 	confirm   string
 	servers   []view.Server
+	login     *view.Login
 }
 
 func newActor() *actor {
@@ -146,6 +147,22 @@ func (a *actor) Step(_ context.Context, r view.Request, file string) (string, er
 	a.note("step", r.Kind, r.Name, string(r.Arguments), file)
 	return "- call: " + r.Name + "\n", nil
 }
+
+func (a *actor) Login(target string, confirmed bool) (view.Sent, error) {
+	if a.confirm != "" && !confirmed {
+		return view.Sent{Confirm: a.confirm}, nil
+	}
+	a.note("login", target)
+	return view.Sent{}, nil
+}
+
+func (a *actor) LoginState() *view.Login {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.login
+}
+
+func (a *actor) CancelLogin(target string) error { a.note("cancel", target); return nil }
 
 func (a *actor) Mark(key string, mark bool, text string) error {
 	if mark {

@@ -160,6 +160,18 @@ var acts = sync.OnceValue(func() map[string]act {
 				return view.Sent{Channel: "ok", Target: catalog.Target}, err
 			},
 		},
+		"login": {
+			call, "call", local,
+			func(_ context.Context, a view.Actor, p actionInput) (any, error) {
+				return a.Login(p.Target, p.Confirmed)
+			},
+		},
+		"login-cancel": {
+			call, "call", local,
+			func(_ context.Context, a view.Actor, p actionInput) (any, error) {
+				return okResponse, a.CancelLogin(p.Target)
+			},
+		},
 		"mark": {
 			func(p view.Powers) bool { return p.Mark }, "", local,
 			func(_ context.Context, a view.Actor, p actionInput) (any, error) {

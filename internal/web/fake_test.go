@@ -206,6 +206,17 @@ func (f *fakeActor) Step(_ context.Context, r view.Request, file string) (string
 	return "- call: echo\n", nil
 }
 
+func (f *fakeActor) Login(target string, confirmed bool) (view.Sent, error) {
+	f.note("login", target, confirmed)
+	return view.Sent{}, nil
+}
+
+func (f *fakeActor) LoginState() *view.Login {
+	return &view.Login{Target: "github", Steps: []view.LoginStep{{Name: "challenge of the server", State: view.LoginNow}}}
+}
+
+func (f *fakeActor) CancelLogin(target string) error { f.note("login-cancel", target); return nil }
+
 func (f *fakeActor) Mark(key string, mark bool, note string) error {
 	f.note("mark", key, mark, note)
 	return nil

@@ -117,6 +117,12 @@ var reads = map[string]func(ctx context.Context, s *Server, a params) (any, erro
 		}
 		return notNil(s.Actor.Servers()), nil
 	},
+	"login": func(_ context.Context, s *Server, _ params) (any, error) {
+		if s.Actor == nil {
+			return nil, nil
+		}
+		return s.Actor.LoginState(), nil
+	},
 	"held": func(_ context.Context, s *Server, _ params) (any, error) {
 		if s.Actor == nil {
 			return []view.Held{}, nil

@@ -77,6 +77,8 @@ type Actor struct {
 	listChanges   int
 	running       []*running
 	subscriptions map[subscribed]context.CancelFunc
+	// login is the newest login, or nil.
+	login *login
 	// toConfirm has the consents requested last, and consented the consents given, by server or request.
 	toConfirm, consented map[string]consents
 }
@@ -149,6 +151,7 @@ func (a *Actor) followTools(c *connect.Conn, changed <-chan struct{}) {
 // ends the view's own server.
 func (a *Actor) Close(ctx context.Context) wire.Outcome {
 	a.stop()
+	a.awaitLogin()
 	a.awaitChecks()
 	if g := a.group(); g != nil {
 		a.removeFaults(ctx, g)

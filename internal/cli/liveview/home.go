@@ -59,17 +59,43 @@ func (a *Actor) CheckServers() error {
 	a.home.servers = servers
 	a.home.asking = len(known)
 	for i, s := range known {
-		servers[i].Asking = true
-		a.home.checks.Go(func() {
-			health := a.AskServer(a.ctx, g, s)
-			a.home.mu.Lock()
-			servers[i].Health = safeHealth(health)
-			a.home.asking--
-			a.home.mu.Unlock()
-			a.Changed()
-		})
+		a.ask(g, &servers[i], s)
 	}
 	return nil
+}
+
+// ask asks the known server s in the background, and writes the result to its entry of Home. The caller
+// holds home.mu and has counted the server in home.asking.
+func (a *Actor) ask(g *cmdutil.Factory, entry *view.Server, s *cmdutil.KnownServer) {
+	entry.Asking = true
+	a.home.checks.Go(func() {
+		health := a.AskServer(a.ctx, g, s)
+		a.home.mu.Lock()
+		entry.Health = safeHealth(health)
+		a.home.asking--
+		a.home.mu.Unlock()
+		a.Changed()
+	})
+}
+
+// recheckServer asks one server of Home again in the background. It does nothing for a server without a
+// card.
+func (a *Actor) recheckServer(name string) {
+	a.home.mu.Lock()
+	defer a.home.mu.Unlock()
+	if a.AskServer == nil || a.ctx.Err() != nil {
+		return
+	}
+	g := a.separateInvocation()
+	g.NoRecord = true
+	_, known := listServers(g)
+	i := slices.IndexFunc(known, func(s *cmdutil.KnownServer) bool { return s.ID == name })
+	entry := slices.IndexFunc(a.home.servers, func(s view.Server) bool { return s.Name == name })
+	if i < 0 || entry < 0 {
+		return
+	}
+	a.home.asking++
+	a.ask(g, &a.home.servers[entry], known[i])
 }
 
 // awaitChecks waits for the end of the checks. The context of the Actor must have ended.

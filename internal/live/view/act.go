@@ -174,6 +174,11 @@ type Actor interface {
 	Servers() []Server
 	// CheckServers asks the servers in the background; Servers returns the results.
 	CheckServers() error
+	// Login starts a login at a server, in the form of -s. LoginState returns the newest login as it is
+	// now, or nil, and CancelLogin ends it.
+	Login(target string, confirmed bool) (Sent, error)
+	LoginState() *Login
+	CancelLogin(target string) error
 	Mark(key string, mark bool, note string) error
 	// Copy returns an exchange as text. form is "mcpc", "curl", "markdown", "json" or "request".
 	Copy(ctx context.Context, key, form string) (string, error)
