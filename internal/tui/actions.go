@@ -30,6 +30,7 @@ func changingActions() []action {
 		{"edit-resend", []string{"E"}, "edit the request and send it", (*model).editResend},
 		{"try", []string{"t"}, "call a tool by a form; in Home, list the tools of a server", (*model).tryTool},
 		{"add", []string{"A"}, "connect to a URL or demo", (*model).addServer},
+		{"login", []string{"L"}, "log in to a server, and see each step", (*model).logIn},
 		{"check", []string{"R"}, "ask the servers of Home again", (*model).checkAgain},
 		{"copy", []string{"y"}, "copy: then a letter", (*model).copyMenu},
 		{"mark", []string{"m"}, "mark, or remove the mark", (*model).toggleMark},

@@ -328,6 +328,9 @@ func (m *model) listHints() []string {
 		hints = []string{"Enter last call", "t try", "/ filter", "? keys", "x export", "f like this", "q quit"}
 	case viewHome:
 		hints = []string{"Enter try", "y copy", "A add", "R check", "1 talk", "? keys", "q quit"}
+		if s := m.selectedServer(); s != nil && s.State == needsLogin {
+			hints = slices.Insert(hints, 1, "L log in")
+		}
 	case viewStreams, viewSecrets:
 		hints = []string{"Enter detail", "/ filter", "? keys", "x export", "f like this", "q quit"}
 	}

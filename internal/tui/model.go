@@ -31,6 +31,7 @@ const (
 	subjectSuggestions
 	subjectWaiting
 	subjectDialog
+	subjectLogin
 )
 
 // A model is the state of the whole view.
@@ -130,7 +131,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.statusLine.flash != "" && m.opt.Now().After(m.statusLine.flashUntil) {
 			m.statusLine.flash = ""
 		}
-		return m, tea.Batch(tick(), m.loadWaiting())
+		return m, tea.Batch(tick(), m.loadWaiting(), m.loadLogin())
 	case readResult:
 		return m, m.applyResult(msg)
 	case actionResult:
@@ -162,7 +163,8 @@ func (m *model) applyResult(r readResult) tea.Cmd {
 
 // reload reads everything on the screen again.
 func (m *model) reload() tea.Cmd {
-	return tea.Batch(m.loadStatus(), m.loadConversations(), m.loadList(sameQuery), m.loadWaiting(), m.loadDetail(sameKey))
+	return tea.Batch(m.loadStatus(), m.loadConversations(), m.loadList(sameQuery), m.loadWaiting(),
+		m.loadDetail(sameKey), m.loadLogin())
 }
 
 // loadAgain repeats a read whose data may have changed while it ran. Suggestions and dialogs are
@@ -179,6 +181,8 @@ func (m *model) loadAgain(about subject) tea.Cmd {
 		return m.loadWaiting()
 	case subjectDetail:
 		return m.loadDetail(sameKey)
+	case subjectLogin:
+		return m.loadLogin()
 	}
 	return nil
 }
