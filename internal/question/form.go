@@ -71,15 +71,15 @@ func ParseForm(params json.RawMessage) (Form, error) {
 	required := schema.Words("required")
 	fields, _ := jsonraw.Object(schema.Value("properties"))
 	for _, f := range fields {
-		field := parseField(f.Name, f.Value)
+		field := ParseField(f.Name, f.Value)
 		field.Required = required[f.Name]
 		form.Fields = append(form.Fields, field)
 	}
 	return form, nil
 }
 
-// parseField returns the field for a property of the schema.
-func parseField(name string, schema json.RawMessage) Field {
+// ParseField returns the field for a property of the schema.
+func ParseField(name string, schema json.RawMessage) Field {
 	members, _ := jsonraw.Object(schema)
 	f := Field{
 		Name: name, Title: members.Text("title"), Description: members.Text("description"),

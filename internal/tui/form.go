@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mcpc/internal/jsonraw"
@@ -12,6 +13,7 @@ import (
 	"mcpc/internal/question"
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
+	"mcpc/internal/schema"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/validate"
 )
@@ -21,174 +23,539 @@ type form struct {
 	Title   string
 	Text    string // the server's description
 	Buttons []string
-	form    question.Form // the schema of the fields
-	fields  []field
-	focused int // the index of a field, or after all fields of a button
-	top     int // the first line on the screen
+	schema  json.RawMessage
+	root    *field // of all fields
+	focused int    // the index of a visible field, or after all of these of a button
+	top     int    // the first line on the screen
 }
 
-// A field is the state of one question of a form. Which members it uses depends on Kind.
+// A shape is how a field is filled in.
+type shape int
+
+const (
+	singleShape shape = iota // one value
+	objectShape              // members, each a field below it
+	listShape                // items, each a field below it
+	choiceShape              // one of several schemas, whose field is below it
+)
+
+// A field is the state of one value of a form. Which members it uses depends on its shape and its Kind.
 type field struct {
 	question.Field
-	input   input  // the typed text of a Text, Number, Integer or Other
-	choice  int    // the index of the chosen option, or noChoice; in Choices, of the option under the cursor
-	checked []bool // by option, of Choices
-	err     string // why the value is invalid; "" if it is not known to be
+	shape    shape
+	schema   schema.Schema
+	parent   *field // nil for the root
+	depth    int
+	children []*field
+	isGiven  bool            // of an object: it is a part of the value
+	extra    jsonraw.Members // members of an object that have no field
+
+	input   input             // the typed text of a Text, Number, Integer or Other
+	choice  int               // the index of the chosen option, or noChoice; in Choices, of the option under the cursor
+	values  []json.RawMessage // by option
+	checked []bool            // by option, of Choices
+	err     string            // why the value is invalid; "" if it is not known to be
 }
 
 // noChoice is the value of field.choice if no option is chosen.
 const noChoice = -1
 
-// newForm returns a form for a schema. Its fields have the given values, or else the defaults.
-func newForm(schema, given json.RawMessage, buttons ...string) *form {
-	// ParseForm reads the params of a question. Without a schema the form has no fields.
-	params := jsonraw.With(json.RawMessage("{}"), "requestedSchema", schema)
-	parsed, _ := question.ParseForm(params)
-	f := &form{form: parsed, Buttons: buttons}
-	members, _ := jsonraw.Object(given)
-	for _, q := range parsed.Fields {
-		value := q.Default
-		if v, ok := members.Get(q.Name); ok {
-			value = v
-		}
-		f.fields = append(f.fields, newField(q, value))
+const (
+	// maxFormDepth limits the depth of fields. A deeper value is typed as JSON.
+	maxFormDepth = 12
+	// maxFormMembers limits the fields of one object. Further members keep the values that they have.
+	maxFormMembers = 300
+)
+
+// newForm returns a form for a schema. Its fields have the given values, or else the defaults. Without a
+// schema the form has no fields.
+func newForm(raw, given json.RawMessage, buttons ...string) *form {
+	f := &form{schema: raw, Buttons: buttons}
+	const required = true
+	f.root = newField(schema.Property{Schema: schema.New(raw).Schema(), Required: required}, given, nil)
+	if f.root.shape == singleShape || f.root.shape == listShape { // arguments are an object in any case
+		f.root.shape = objectShape
+		f.root.setMembers(given)
 	}
 	return f
 }
 
-// newField returns the field of a question, with value as its content.
-func newField(q question.Field, value json.RawMessage) field {
-	result := field{Field: q, choice: noChoice, checked: make([]bool, len(q.Options))}
-	text, isText := jsonraw.Text(value)
-	if !isText {
-		text = string(value)
+// newField returns the field of a property with the value given, or else its default, and the fields
+// below it.
+func newField(p schema.Property, given json.RawMessage, parent *field) *field {
+	s := withoutNull(p.Schema)
+	q := &field{Field: question.ParseField(p.Name, s.Raw), schema: s, parent: parent, choice: noChoice}
+	q.Required = p.Required
+	q.Title = firstText(p.Schema.Text("title"), q.Title)
+	q.Description = firstText(p.Schema.Text("description"), q.Description)
+	value := given
+	if value == nil {
+		q.Default = p.Schema.First("default")
+		if string(q.Default) == "null" { // the same as no value
+			q.Default = nil
+		}
+		value = q.Default
 	}
-	switch q.Kind {
-	case question.Boolean:
-		if result.Options == nil {
-			result.Options = []question.Option{{Value: "false", Title: "no"}, {Value: "true", Title: "yes"}}
+	if parent != nil {
+		q.depth = parent.depth + 1
+	}
+	q.setShape()
+	switch q.shape {
+	case objectShape:
+		q.isGiven = value != nil || q.Required && !s.IsCircular()
+		if q.isGiven {
+			q.setMembers(value)
 		}
-		result.choice = slices.IndexFunc(result.Options, func(o question.Option) bool { return o.Value == text })
-	case question.Choice:
-		result.choice = slices.IndexFunc(result.Options, func(o question.Option) bool { return o.Value == text })
-	case question.Choices:
-		values, _ := jsonraw.Array(value)
-		for i, o := range result.Options {
-			result.checked[i] = slices.ContainsFunc(values, func(v json.RawMessage) bool {
-				checked, _ := jsonraw.Text(v)
-				return checked == o.Value
-			})
+	case listShape:
+		items, _ := jsonraw.Array(value)
+		for _, item := range items {
+			q.addItem(item)
 		}
+	case choiceShape:
+		q.chooseAlternative(value)
 	default:
-		result.input = newInput(text)
+		q.setValue(value, given != nil)
 	}
-	return result
+	return q
+}
+
+// firstText returns the first text that is not "", or "".
+func firstText(texts ...string) string {
+	i := slices.IndexFunc(texts, func(text string) bool { return text != "" })
+	if i < 0 {
+		return ""
+	}
+	return texts[i]
+}
+
+// withoutNull returns the alternative of a schema with two alternatives of which the other one is null, as
+// generators write for an optional value. It returns any other schema unchanged.
+func withoutNull(s schema.Schema) schema.Schema {
+	isNull := func(s schema.Schema) bool { return slices.Equal(s.Types(), []string{"null"}) }
+	alternatives := s.Alternatives()
+	others := slices.DeleteFunc(slices.Clone(alternatives), isNull)
+	if len(others) == 1 && len(alternatives) == 2 {
+		return others[0]
+	}
+	return s
+}
+
+// setShape sets the shape and the Kind of a field from its schema.
+func (q *field) setShape() {
+	if q.depth > maxFormDepth {
+		q.Kind = question.Other
+		q.Options = nil
+		return
+	}
+	if values := q.schema.List("enum"); values != nil && q.Kind != question.Choice {
+		q.setOptions(values, nil)
+		return
+	}
+	if value := q.schema.First("const"); value != nil {
+		q.setOptions([]json.RawMessage{value}, nil)
+		return
+	}
+	for _, o := range q.Options {
+		q.values = append(q.values, jsonraw.Quote(o.Value))
+	}
+	if q.Options != nil {
+		return // a choice of texts
+	}
+	types := slices.DeleteFunc(slices.Clone(q.schema.Types()), func(t string) bool { return t == "null" })
+	alternatives := q.schema.Alternatives()
+	isObject := len(q.schema.Properties()) > 0
+	if len(types) == 1 && types[0] != "object" {
+		isObject = false
+	}
+	if isObject {
+		q.shape = objectShape
+		return
+	}
+	if len(alternatives) > 1 {
+		q.setAlternatives(alternatives)
+		return
+	}
+	if len(types) != 1 {
+		return
+	}
+	switch types[0] {
+	case "string":
+		q.Kind = question.Text
+	case "number":
+		q.Kind = question.Number
+	case "integer":
+		q.Kind = question.Integer
+	case "boolean":
+		q.Kind = question.Boolean
+		q.Options = []question.Option{{Value: "false", Title: "no"}, {Value: "true", Title: "yes"}}
+		q.values = []json.RawMessage{json.RawMessage("false"), json.RawMessage("true")}
+	case "array":
+		if _, isUniform := q.schema.Item(); isUniform {
+			q.shape = listShape
+		}
+	}
+}
+
+// setOptions makes a field a choice of values. titles may be nil.
+func (q *field) setOptions(values []json.RawMessage, titles []string) {
+	q.Kind = question.Choice
+	q.Options = nil
+	q.values = values
+	for i, value := range values {
+		o := question.Option{Value: jsonraw.TextOrRaw(value)}
+		o.Title = o.Value
+		if titles != nil {
+			o.Title = firstText(titles[i], o.Value)
+		}
+		q.Options = append(q.Options, o)
+	}
+}
+
+// setAlternatives makes a field a choice of constants if all alternatives are, else a choice of schemas.
+func (q *field) setAlternatives(alternatives []schema.Schema) {
+	var constants []json.RawMessage
+	var titles []string
+	for i, s := range alternatives {
+		if value := s.First("const"); value != nil {
+			constants = append(constants, value)
+		}
+		title := firstText(s.Text("title"), strings.Join(s.Types(), " or "), "form "+strconv.Itoa(i+1))
+		titles = append(titles, title)
+		q.Options = append(q.Options, question.Option{Title: title})
+	}
+	if len(constants) == len(alternatives) {
+		q.setOptions(constants, titles)
+		return
+	}
+	q.shape = choiceShape
+}
+
+// setMembers makes the fields of an object's members with the members of value.
+func (q *field) setMembers(value json.RawMessage) {
+	q.isGiven = true
+	q.children = nil
+	q.extra = nil
+	members, _ := jsonraw.Object(value)
+	properties := q.schema.Properties()
+	hasField := map[string]bool{}
+	for _, p := range properties[:min(len(properties), maxFormMembers)] {
+		hasField[p.Name] = true
+		q.children = append(q.children, newField(p, members.Value(p.Name), q))
+	}
+	for _, m := range members {
+		if !hasField[m.Name] {
+			q.extra = append(q.extra, m)
+		}
+	}
+}
+
+// addItem adds an item to a list.
+func (q *field) addItem(value json.RawMessage) {
+	item, _ := q.schema.Item()
+	const required = true
+	q.children = append(q.children, newField(schema.Property{Schema: item, Required: required}, value, q))
+}
+
+// chooseAlternative chooses the alternative that value seems to be of. Without a value it chooses the first
+// one if the field is required, else none.
+func (q *field) chooseAlternative(value json.RawMessage) {
+	alternatives := q.schema.Alternatives()
+	best := 0
+	bestScore := -1
+	for i, s := range alternatives {
+		if score := likeness(s, value); score > bestScore {
+			best = i
+			bestScore = score
+		}
+	}
+	if value != nil || q.Required {
+		q.setAlternative(best, value)
+	}
+}
+
+// setAlternative chooses an alternative by its index, or none if it is noChoice.
+func (q *field) setAlternative(index int, value json.RawMessage) {
+	q.choice = index
+	q.children = nil
+	if index == noChoice {
+		return
+	}
+	const required = true
+	p := schema.Property{Schema: q.schema.Alternatives()[index], Required: required}
+	q.children = []*field{newField(p, value, q)}
+}
+
+// likeness returns how much of a value a schema declares: -1 if the type differs.
+func likeness(s schema.Schema, value json.RawMessage) int {
+	members, err := jsonraw.Object(value)
+	if err != nil {
+		_, isText := jsonraw.Text(value)
+		_, notList := jsonraw.Array(value)
+		kind := map[bool]string{true: "string"}[isText]
+		if value != nil && notList == nil {
+			kind = "array"
+		}
+		if value == nil || kind == "" || slices.Contains(s.Types(), kind) {
+			return 0
+		}
+		return -1
+	}
+	score := 0
+	for _, p := range s.Properties() {
+		constant := p.Schema.First("const")
+		given := members.Value(p.Name)
+		if constant != nil && given != nil && string(jsonraw.Compact(constant)) != string(jsonraw.Compact(given)) {
+			return -1
+		}
+		if given != nil {
+			score++
+		}
+	}
+	return score
+}
+
+// setValue sets the value of a single field. A given value that the field cannot show is typed as JSON.
+func (q *field) setValue(value json.RawMessage, isGiven bool) {
+	index := func(v json.RawMessage) int {
+		v = jsonraw.Compact(v)
+		return slices.IndexFunc(q.values, func(o json.RawMessage) bool { return string(jsonraw.Compact(o)) == string(v) })
+	}
+	fits := true
+	text, isText := jsonraw.Text(value)
+	switch q.Kind {
+	case question.Boolean, question.Choice:
+		q.choice = index(value)
+		fits = q.choice >= 0
+	case question.Choices:
+		q.checked = make([]bool, len(q.Options))
+		values, err := jsonraw.Array(value)
+		fits = err == nil
+		for _, v := range values {
+			if i := index(v); i >= 0 {
+				q.checked[i] = true
+			} else {
+				fits = false
+			}
+		}
+	case question.Text:
+		fits = isText
+		q.input = newInput(text)
+	default:
+		q.input = newInput(jsonraw.TextOrRaw(value))
+	}
+	if isGiven && !fits {
+		q.Kind = question.Other
+	}
+	if q.Kind == question.Other {
+		q.input = newInput(string(value))
+	}
+}
+
+// fields returns the fields to show, in order.
+func (f *form) fields() []*field {
+	if f.root.shape == choiceShape {
+		return f.root.appendVisible(nil)
+	}
+	return f.root.appendVisibleBelow(nil)
+}
+
+// appendVisible appends a field and the visible fields below it.
+func (q *field) appendVisible(all []*field) []*field { return q.appendVisibleBelow(append(all, q)) }
+
+// appendVisibleBelow appends the visible fields below a field. The members of the object that is the
+// alternative of a field are directly below that field.
+func (q *field) appendVisibleBelow(all []*field) []*field {
+	for _, child := range q.children {
+		if q.shape == choiceShape && child.shape == objectShape {
+			all = child.appendVisibleBelow(all)
+		} else if q.shape != objectShape || q.isGiven {
+			all = child.appendVisible(all)
+		}
+	}
+	return all
+}
+
+// current returns the focused field, or nil if a button has the focus.
+func (f *form) current() *field {
+	if all := f.fields(); f.focused < len(all) {
+		return all[f.focused]
+	}
+	return nil
 }
 
 // Key handles a key: it moves the focus among the fields and the buttons, or passes the key to the
 // focused field. It returns the pressed button, or "".
 func (f *form) Key(name, text string) string {
+	all := f.fields()
 	switch name {
 	case "tab", "down":
-		f.focused = (f.focused + 1) % (len(f.fields) + len(f.Buttons))
+		f.focused = (f.focused + 1) % (len(all) + len(f.Buttons))
 	case "shift+tab", "up":
-		f.focused = (f.focused + len(f.fields) + len(f.Buttons) - 1) % (len(f.fields) + len(f.Buttons))
+		f.focused = (f.focused + len(all) + len(f.Buttons) - 1) % (len(all) + len(f.Buttons))
 	case "ctrl+s":
 		return f.Buttons[0]
+	case "ctrl+d":
+		f.removeItem()
 	case "enter":
-		if f.focused >= len(f.fields) {
-			return f.Buttons[f.focused-len(f.fields)]
+		if f.focused >= len(all) {
+			return f.Buttons[f.focused-len(all)]
 		}
 		f.focused++
 	default:
-		if f.focused < len(f.fields) {
-			f.fields[f.focused].key(name, text)
+		if f.focused < len(all) {
+			all[f.focused].key(name, text)
+			f.followNewItem(all[f.focused], name)
 		} else if step := map[string]int{"left": -1, "right": 1}[name]; step != 0 { // between the buttons
-			f.focused = max(len(f.fields), min(f.focused+step, len(f.fields)+len(f.Buttons)-1))
+			f.focused = max(len(all), min(f.focused+step, len(all)+len(f.Buttons)-1))
 		}
 	}
 	return ""
 }
 
+// followNewItem moves the focus to the item that a key has added to a list.
+func (f *form) followNewItem(q *field, name string) {
+	if q.shape != listShape || name != "space" || len(q.children) == 0 {
+		return
+	}
+	f.focused = slices.Index(f.fields(), q.children[len(q.children)-1])
+}
+
+// removeItem removes the list item that the focused field is in.
+func (f *form) removeItem() {
+	for q := f.current(); q != nil && q.parent != nil; q = q.parent {
+		if q.parent.shape == listShape {
+			list := q.parent
+			list.children = slices.DeleteFunc(list.children, func(other *field) bool { return other == q })
+			f.focused = slices.Index(f.fields(), list)
+			return
+		}
+	}
+}
+
 // Paste types text into the current field.
 func (f *form) Paste(text string) {
-	if f.focused < len(f.fields) {
-		f.fields[f.focused].key("", text)
+	if q := f.current(); q != nil {
+		q.key("", text)
 	}
 }
 
 // key handles a key in the field, and removes its error. In a choice the arrows choose an option;
-// in Choices they move, and space checks the option.
-func (f *field) key(name, text string) {
-	f.err = ""
+// in Choices they move, and space checks the option. Space also adds an object, or an item to a list.
+func (q *field) key(name, text string) {
+	q.err = ""
 	step := map[string]int{"right": 1, "left": -1, "space": 1}[name]
-	switch f.Kind {
+	isRemoval := name == "backspace" || name == "delete"
+	switch q.shape {
+	case objectShape:
+		if name == "space" && !q.isGiven {
+			q.setMembers(q.Default)
+		} else if isRemoval || name == "space" {
+			q.isGiven = q.Required
+		}
+		return
+	case listShape:
+		if name == "space" {
+			q.addItem(nil)
+		}
+		return
+	case choiceShape:
+		if step != 0 {
+			q.setAlternative(nextOption(q.choice, step, len(q.Options)), nil)
+		} else if isRemoval && !q.Required {
+			q.setAlternative(noChoice, nil)
+		}
+		return
+	}
+	switch q.Kind {
 	case question.Boolean, question.Choice:
-		if n := len(f.Options); step != 0 && n > 0 {
-			if f.choice < 0 && step < 0 { // to the left of no choice is the last option
-				f.choice = 0
-			}
-			f.choice = (f.choice + step + n) % n
-		} else if name == "backspace" || name == "delete" {
-			f.choice = noChoice
+		if step != 0 {
+			q.choice = nextOption(q.choice, step, len(q.Options))
+		} else if isRemoval {
+			q.choice = noChoice
 		}
 	case question.Choices:
-		n := len(f.Options)
+		n := len(q.Options)
 		if n == 0 {
 			return
 		}
-		cursor := max(f.choice, 0)
+		cursor := max(q.choice, 0)
 		if name == "space" {
-			f.checked[cursor] = !f.checked[cursor]
+			q.checked[cursor] = !q.checked[cursor]
 			step = 0
 		}
-		f.choice = (cursor + step + n) % n
+		q.choice = (cursor + step + n) % n
 	default:
-		f.input.Key(name, text)
+		q.input.Key(name, text)
 	}
+}
+
+// nextOption returns the index of the option that is step options after the chosen one of n.
+func nextOption(choice, step, n int) int {
+	if n == 0 {
+		return noChoice
+	}
+	if choice < 0 && step < 0 { // to the left of no choice is the last option
+		choice = 0
+	}
+	return (choice + step + n) % n
 }
 
 // Content returns the values of the fields. It reports false if a value is missing or invalid, and
 // marks these fields. It then selects the last of them.
 func (f *form) Content() (content json.RawMessage, ok bool) {
-	values := map[string]json.RawMessage{}
-	ok = true
-	for i := range f.fields {
-		q := &f.fields[i]
-		value, err := q.jsonValue()
-		q.err = ""
-		if err != nil {
-			q.err = err.Error()
-			ok = false
-		}
-		values[q.Name] = value
+	content, ok = f.root.value()
+	if content == nil {
+		content = json.RawMessage("{}")
 	}
-	content = f.form.Content(values)
-	for _, name := range f.form.Missing(content) {
-		f.markError(name, "is required")
-		ok = false
+	if !ok {
+		f.focused = max(0, slices.IndexFunc(f.fields(), func(q *field) bool { return q.err != "" }))
+		return content, false
 	}
-	findings := f.form.Check(content)
 	// The schema may have more rules than a form knows. A schema that does not compile adds no
 	// rules.
-	if schema, _, err := validate.Compile(f.form.Schema); ok && err == nil {
-		schemaFindings, _ := schema.Check(content)
-		findings = append(findings, schemaFindings...)
+	schema, _, err := validate.Compile(f.schema)
+	if err != nil {
+		return content, true
 	}
+	findings, _ := schema.Check(content)
 	for _, finding := range findings {
-		name, _, _ := strings.Cut(strings.TrimPrefix(finding.Pointer, "/"), "/")
-		f.markError(name, finding.Text)
+		f.markError(finding.Pointer, finding.Text)
 		ok = false
 	}
 	return content, ok
 }
 
-// markError marks a field with an error and selects it. An error about the whole form is shown in the
-// first field.
-func (f *form) markError(name, text string) {
-	index := max(0, slices.IndexFunc(f.fields, func(q field) bool { return q.Name == name }))
-	if index < len(f.fields) && f.fields[index].err == "" {
-		f.fields[index].err = text
+// pointer returns the JSON pointer of a field's value.
+func (q *field) pointer() string {
+	switch {
+	case q.parent == nil:
+		return ""
+	case q.parent.shape == choiceShape:
+		return q.parent.pointer()
+	case q.parent.shape == listShape:
+		return q.parent.pointer() + "/" + strconv.Itoa(slices.Index(q.parent.children, q))
+	}
+	return jsonraw.Pointer(q.parent.pointer(), q.Name)
+}
+
+// markError marks the field of an error and selects it: the field at the pointer or the nearest field
+// above it, else the first one.
+func (f *form) markError(pointer, text string) {
+	all := f.fields()
+	if len(all) == 0 {
+		return
+	}
+	index := 0
+	length := -1
+	for i, q := range all {
+		own := q.pointer()
+		if len(own) > length && (pointer == own || strings.HasPrefix(pointer, own+"/")) {
+			index = i
+			length = len(own)
+		}
+	}
+	if all[index].err == "" {
+		all[index].err = text
 		f.focused = index
 	}
 }
@@ -196,40 +563,87 @@ func (f *form) markError(name, text string) {
 // Values returns the values of the fields, valid or not.
 func (f *form) Values() json.RawMessage { content, _ := f.Content(); return content }
 
-// jsonValue returns the JSON value of the field, or nil if it is empty. It returns an error for a
+// value returns the JSON value of a field with the fields below it, or nil if it is empty. It reports
+// false if a value is missing or invalid, and marks these fields.
+func (q *field) value() (value json.RawMessage, ok bool) {
+	q.err = ""
+	ok = true
+	switch q.shape {
+	case objectShape:
+		if !q.isGiven {
+			return nil, true
+		}
+		value = json.RawMessage("{}")
+		for _, child := range q.children {
+			member, isValid := child.value()
+			if member != nil {
+				value = jsonraw.With(value, child.Name, member)
+			} else if child.Required && child.err == "" {
+				child.err = "is required"
+				isValid = false
+			}
+			ok = ok && isValid
+		}
+		return jsonraw.Append(value, q.extra...), ok
+	case listShape:
+		items := []json.RawMessage{}
+		for _, child := range q.children {
+			item, isValid := child.value()
+			if item == nil && child.Kind == question.Text {
+				item = json.RawMessage(`""`)
+			}
+			if item != nil {
+				items = append(items, item)
+			}
+			ok = ok && isValid
+		}
+		if len(items) == 0 && !q.Required {
+			return nil, ok
+		}
+		return jsonraw.ListOf(items, func(item json.RawMessage) json.RawMessage { return item }), ok
+	case choiceShape:
+		if q.choice == noChoice {
+			return nil, true
+		}
+		return q.children[0].value()
+	}
+	value, err := q.jsonValue()
+	if err != nil {
+		q.err = err.Error()
+		return nil, false
+	}
+	return value, true
+}
+
+// jsonValue returns the JSON value of a single field, or nil if it is empty. It returns an error for a
 // typed text that is not of the field's kind.
-func (f *field) jsonValue() (json.RawMessage, error) {
-	switch f.Kind {
-	case question.Boolean:
-		if f.choice < 0 {
+func (q *field) jsonValue() (json.RawMessage, error) {
+	switch q.Kind {
+	case question.Boolean, question.Choice:
+		if q.choice < 0 {
 			return nil, nil
 		}
-		return json.RawMessage(f.Options[f.choice].Value), nil
-	case question.Choice:
-		if f.choice < 0 {
-			return nil, nil
-		}
-		return jsonraw.Quote(f.Options[f.choice].Value), nil
+		return q.values[q.choice], nil
 	case question.Choices:
-		var chosen []string
-		for i, o := range f.Options {
-			if f.checked[i] {
-				chosen = append(chosen, o.Value)
+		var chosen []json.RawMessage
+		for i := range q.Options {
+			if q.checked[i] {
+				chosen = append(chosen, q.values[i])
 			}
 		}
-		if chosen == nil && !f.Required { // else nothing is an answer, too: the empty list
+		if chosen == nil && !q.Required { // else nothing is an answer, too: the empty list
 			return nil, nil
 		}
-		return jsonraw.ListOf(chosen, jsonraw.Quote), nil
+		return jsonraw.ListOf(chosen, func(v json.RawMessage) json.RawMessage { return v }), nil
 	}
-	text := f.input.Text()
+	text := q.input.Text()
 	if text == "" {
 		return nil, nil
 	}
-	if f.Kind == question.Other && jsonraw.Valid([]byte(text)) != nil {
+	if q.Kind == question.Other && jsonraw.Valid([]byte(text)) != nil {
 		return nil, errors.New("is not JSON")
 	}
-	return f.ParseTyped(text, false) // options are not numbered here
+	return q.ParseTyped(text, false) // options are not numbered here
 }
 
 // Lines draws the form in w columns and at most h lines, and keeps the focused field or button
@@ -240,21 +654,22 @@ func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
 	if f.Text != "" {
 		lines = append(lines, cells.Wrap(cells.Plain, f.Text, w)...)
 	}
+	all := f.fields()
 	labelWidth := 6 // of all names, so that the values are below each other
-	for i := range f.fields {
-		labelWidth = min(max(labelWidth, cells.TextLine(cells.Plain, f.fields[i].Label()).Width()+2), w/3)
+	for _, q := range all {
+		labelWidth = min(max(labelWidth, cells.TextLine(cells.Plain, q.name()).Width()+2), w/3)
 	}
 	focusedLine := 0
-	for i := range f.fields {
+	for i, q := range all {
 		if i == f.focused {
 			focusedLine = len(lines)
 		}
-		lines = append(lines, f.fields[i].draw(w, labelWidth, hasFocus && i == f.focused)...)
+		lines = append(lines, q.draw(w, labelWidth, hasFocus && i == f.focused)...)
 	}
 	buttons := cells.Line{cells.Blank(labelWidth + 1)}
 	for i, b := range f.Buttons {
 		role := cells.Strong
-		if hasFocus && f.focused == len(f.fields)+i {
+		if hasFocus && f.focused == len(all)+i {
 			role = cells.Cursor
 			focusedLine = len(lines)
 		}
@@ -268,48 +683,103 @@ func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
 	return lines[f.top:min(f.top+h, len(lines))]
 }
 
-// draw draws a field: its name in labelWidth columns, its value, and its error or hint.
-func (f *field) draw(w, labelWidth int, active bool) []cells.Line {
-	name := f.Label()
-	if f.Required {
+// name returns the name of a field as drawn, indented by its depth.
+func (q *field) name() string {
+	name := q.Label()
+	if q.parent == nil {
+		name = "arguments"
+	} else if q.parent.shape == listShape {
+		name = "[" + strconv.Itoa(slices.Index(q.parent.children, q)) + "]"
+	} else if q.parent.shape == choiceShape {
+		name = "value"
+	}
+	if q.Required && q.shape != choiceShape {
 		name += " *"
 	}
-	line := cells.Line{cells.Right(cells.Accent, name, labelWidth), cells.Blank(1)}
+	return strings.Repeat("  ", max(q.depth-1, 0)) + name
+}
+
+// draw draws a field: its name in labelWidth columns, its value, and its error or hint.
+func (q *field) draw(w, labelWidth int, active bool) []cells.Line {
+	label := cells.Right(cells.Accent, q.name(), labelWidth)
+	if q.root().isNested() { // a right margin would hide the depth
+		label = cells.Fit(cells.Accent, q.name(), labelWidth)
+	}
+	line := cells.Line{label, cells.Blank(1)}
 	room := max(w-labelWidth-1, 8)
-	switch f.Kind {
-	case question.Boolean, question.Choice, question.Choices:
-		line = append(line, f.drawOptions(active)...)
+	hint := strings.TrimSpace(strings.Join([]string{q.Limits(), q.Description}, "  "))
+	switch {
+	case q.shape == objectShape:
+		line = append(line, q.drawHeading(active, q.describeMembers()))
+	case q.shape == listShape:
+		line = append(line, q.drawHeading(active, countNoun(len(q.children), "item", "items")+"; space adds one"))
+	case q.shape == choiceShape || q.Kind == question.Boolean || q.Kind == question.Choice || q.Kind == question.Choices:
+		line = append(line, q.drawOptions(active)...)
 	default:
-		line = append(line, f.input.Line(room, active, noError)...)
+		line = append(line, q.input.Line(room, active, noError)...)
+		if q.Kind == question.Other {
+			hint = "JSON  " + hint
+		}
 	}
 	lines := []cells.Line{line}
-	hint := strings.TrimSpace(strings.Join([]string{f.Limits(), f.Description}, "  "))
-	if f.Kind == question.Other {
-		hint = "JSON  " + hint
+	if q.parent != nil && q.parent.shape == listShape {
+		hint = strings.TrimSpace("Ctrl-D removes the item  " + hint)
 	}
-	if f.IsSecret() {
+	if q.IsSecret() {
 		hint = "looks like a secret: servers must not ask for these in a form  " + hint
 	}
-	if f.err != "" {
-		lines = append(lines, cells.Line{cells.Blank(labelWidth + 1), cells.Fit(cells.Bad, "! "+f.err, room)})
+	if q.err != "" {
+		lines = append(lines, cells.Line{cells.Blank(labelWidth + 1), cells.Fit(cells.Bad, "! "+q.err, room)})
 	} else if active && hint != "" {
 		lines = append(lines, cells.Line{cells.Blank(labelWidth + 1), cells.Fit(cells.Faint, hint, room)})
 	}
 	return lines
 }
 
+// root returns the field that has all fields of the form below it.
+func (q *field) root() *field {
+	for q.parent != nil {
+		q = q.parent
+	}
+	return q
+}
+
+// isNested reports whether a field has fields below the fields below it.
+func (q *field) isNested() bool {
+	return slices.ContainsFunc(q.children, func(child *field) bool { return child.shape != singleShape })
+}
+
+// describeMembers returns what the heading of an object says.
+func (q *field) describeMembers() string {
+	if !q.isGiven {
+		return "not given; space adds it"
+	}
+	if q.Required {
+		return ""
+	}
+	return "space removes it"
+}
+
+// drawHeading draws the text of a field that has fields below it.
+func (q *field) drawHeading(active bool, text string) cells.Span {
+	if active {
+		return cells.Text(cells.Cursor, firstText(text, " "))
+	}
+	return cells.Text(cells.Faint, text)
+}
+
 // drawOptions draws the choices of the field.
-func (f *field) drawOptions(active bool) cells.Line {
-	cursor := max(f.choice, 0)
+func (q *field) drawOptions(active bool) cells.Line {
+	cursor := max(q.choice, 0)
 	var line cells.Line
-	for i, o := range f.Options {
+	for i, o := range q.Options {
 		box := "( ) "
-		if f.Kind == question.Choices {
+		if q.shape == singleShape && q.Kind == question.Choices {
 			box = "[ ] "
-			if f.checked[i] {
+			if q.checked[i] {
 				box = "[x] "
 			}
-		} else if i == f.choice {
+		} else if i == q.choice {
 			box = "(•) "
 		}
 		role := cells.Plain

@@ -1,0 +1,163 @@
+package tui
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// nested has each shape of a field.
+const nested = `{"type":"object","required":["name","address"],"$defs":{"node":{"type":"object","properties":{"v":{"type":"integer"},
+	"next":{"$ref":"#/$defs/node"}}}},"properties":{
+	"name":{"type":"string"},
+	"address":{"type":"object","required":["street"],"properties":{"street":{"type":"string"},"zip":{"type":["string","null"]}}},
+	"tags":{"type":"array","items":{"type":"string"}},
+	"people":{"type":"array","items":{"type":"object","required":["age"],"properties":{"age":{"type":"integer"}}}},
+	"level":{"enum":[1,"two",null]},
+	"limit":{"anyOf":[{"type":"integer"},{"type":"null"}],"default":null},
+	"by":{"oneOf":[{"title":"by id","type":"object","properties":{"id":{"type":"integer"}},"required":["id"]},{"type":"string"}]},
+	"tree":{"$ref":"#/$defs/node"},
+	"free":{"type":"object"}}}`
+
+// names returns the names of the fields that a form shows.
+func names(f *form) string {
+	var all []string
+	for _, q := range f.fields() {
+		all = append(all, strings.TrimSpace(q.name()))
+	}
+	return strings.Join(all, " ")
+}
+
+// focus moves the focus to the field with a name.
+func focus(t *testing.T, f *form, name string) *field {
+	t.Helper()
+	for i, q := range f.fields() {
+		if strings.TrimRight(strings.TrimSpace(q.name()), " *") == name {
+			f.focused = i
+			return q
+		}
+	}
+	t.Fatalf("no field %s in %s", name, names(f))
+	return nil
+}
+
+// press types keys; a word of several letters that names no key is typed as text.
+func press(f *form, words ...string) {
+	for _, word := range words {
+		switch word {
+		case "space":
+			f.Key(word, " ")
+		case "left", "right", "tab", "enter", "backspace", "ctrl+d":
+			f.Key(word, "")
+		default:
+			f.Paste(word)
+		}
+	}
+}
+
+func TestFormFillsNestedValues(t *testing.T) {
+	f := newForm(json.RawMessage(nested), nil, callButton)
+	if want := "name * address * street * zip tags people level limit by tree free"; names(f) != want {
+		t.Errorf("the fields are %s, want %s", names(f), want)
+	}
+	if _, ok := f.Content(); ok {
+		t.Error("a form without required values is valid")
+	}
+	focus(t, f, "name")
+	press(f, "Ada")
+	focus(t, f, "street")
+	press(f, "Main 1")
+	if got, ok := f.Content(); !ok || string(got) != `{"name":"Ada","address":{"street":"Main 1"}}` {
+		t.Errorf("only what is required: %s, %t", got, ok)
+	}
+	focus(t, f, "tags")
+	press(f, "space", "a")
+	focus(t, f, "tags")
+	press(f, "space", "b")
+	focus(t, f, "tags")
+	press(f, "space", "c")
+	focus(t, f, "[1]")
+	press(f, "ctrl+d")
+	focus(t, f, "people")
+	press(f, "space")
+	focus(t, f, "age")
+	press(f, "7")
+	focus(t, f, "level")
+	press(f, "right", "right")
+	focus(t, f, "limit")
+	press(f, "9")
+	focus(t, f, "by")
+	press(f, "right")
+	focus(t, f, "id")
+	press(f, "4")
+	focus(t, f, "tree")
+	press(f, "space")
+	focus(t, f, "next")
+	press(f, "space")
+	focus(t, f, "free")
+	press(f, `{"k":[1]}`)
+	want := `{"name":"Ada","address":{"street":"Main 1"},"tags":["a","c"],"people":[{"age":7}],"level":"two","limit":9,"by":{"id":4},` +
+		`"tree":{"next":{}},"free":{"k":[1]}}`
+	got, ok := f.Content()
+	if !ok || string(got) != want {
+		t.Errorf("all: %s, %t, want %s", got, ok, want)
+	}
+	again := newForm(json.RawMessage(nested), got, callButton)
+	if back, ok := again.Content(); !ok || string(back) != want {
+		t.Errorf("filled with its own content: %s, %t", back, ok)
+	}
+	focus(t, again, "by")
+	press(again, "right")
+	focus(t, again, "value")
+	press(again, "x")
+	focus(t, again, "tree")
+	press(again, "space")
+	if back, _ := again.Content(); !strings.Contains(string(back), `"by":"x"`) || strings.Contains(string(back), `"tree"`) {
+		t.Errorf("another alternative, and an object removed: %s", back)
+	}
+}
+
+func TestFormKeepsValuesWithoutField(t *testing.T) {
+	const given = `{"name":"Ada","address":{"street":"S","other":[1]},"more":{"a":1},"level":{"odd":true}}`
+	f := newForm(json.RawMessage(nested), json.RawMessage(given), callButton)
+	got, ok := f.Content()
+	want := `{"name":"Ada","address":{"street":"S","other":[1]},"level":{"odd":true},"more":{"a":1}}`
+	if ok || string(got) != want {
+		t.Errorf("%s, %t: the level is no value of the enum", got, ok)
+	}
+	if q := focus(t, f, "level"); q.err == "" {
+		t.Error("the level is not marked")
+	}
+	deep := newForm(json.RawMessage(nested), json.RawMessage(`{"name":"A","address":{"street":"S"},"people":[{"age":1},{"age":"x"}]}`), callButton)
+	if _, ok := deep.Content(); ok {
+		t.Error("an age that is a text is valid")
+	}
+	if q := deep.current(); q == nil || q.pointer() != "/people/1/age" || q.err == "" {
+		t.Errorf("the error is at %+v", q)
+	}
+}
+
+func TestFormOfHostileSchemaIsBounded(t *testing.T) {
+	many := `{"type":"object","properties":{`
+	for i := range 5000 {
+		many += `"p` + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + strings.Repeat("y", i/26) + `":{"type":"string"},`
+	}
+	many += `"z":{}}}`
+	deep := strings.Repeat(`{"type":"object","required":["a"],"properties":{"a":`, 200) + `{"type":"string"}` + strings.Repeat(`}}`, 200)
+	for _, raw := range []string{
+		many, deep, `true`, `false`, `[]`, ``, `{"$ref":"#"}`, `{"$ref":"http://x/y"}`, `{"oneOf":[{"$ref":"#"},{"$ref":"#"}]}`,
+		`{"type":"object","required":["a"],"properties":{"a":{"$ref":"#"}}}`, `{"properties":{"a":{"type":7,"enum":"x"}}}`,
+		`{"properties":{"\u001b[31m":{"title":"\u001b]0;x\u0007","enum":["\u001b[2J"]}}}`,
+	} {
+		f := newForm(json.RawMessage(raw), nil, callButton)
+		if n := len(f.fields()); n > maxFormMembers*2 {
+			t.Errorf("%.60s has %d fields", raw, n)
+		}
+		for _, l := range f.Lines(60, 20, true) {
+			if strings.ContainsAny(l.String(), "\x1b\x07") {
+				t.Errorf("%.60s is drawn with control characters", raw)
+			}
+		}
+		f.Content()
+	}
+}
