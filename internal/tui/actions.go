@@ -26,6 +26,7 @@ func changingActions() []action {
 		{"drop", []string{"d"}, "drop the held message that is selected", (*model).dropHeld},
 		{"reveal", []string{"v"}, "show a held message with its secrets", (*model).reveal},
 		{"fault", []string{"b"}, "set a fault for the next such request", (*model).faultMenu},
+		{"faults", []string{"B"}, "list the faults that this view has set, to remove them", (*model).listFaults},
 		{"resend", []string{"r"}, "send the request again", (*model).resend},
 		{"edit-resend", []string{"E"}, "edit the request and send it", (*model).editResend},
 		{"try", []string{"t"}, "call a tool by a form; in Home, list the tools of a server", (*model).tryTool},

@@ -18,6 +18,7 @@ type actor struct {
 	did       []string
 	questions []view.Question
 	held      []view.Held
+	faults    []view.ArmedFault
 	confirm   string
 	servers   []view.Server
 	login     *view.Login
@@ -95,8 +96,14 @@ func (a *actor) Reveal(context.Context, string) (string, error) {
 }
 
 func (a *actor) SetFault(_ context.Context, f view.Fault) (string, error) {
-	a.note("fault", f.Kind, f.Method, f.Name, f.Target, f.Key)
+	a.note("fault", f.Kind, f.Method, f.Name, f.Target, f.Key+f.ID)
 	return "the next " + f.Name + " fails", nil
+}
+
+func (a *actor) Faults() []view.ArmedFault {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.faults
 }
 
 func (a *actor) Resend(_ context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {

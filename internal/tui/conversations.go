@@ -18,6 +18,10 @@ type conversationList struct {
 
 	chosenByView bool // the view chose the conversation at the start, not the user
 	hasChosen    bool // the user or the view chose a conversation
+
+	known      map[string]bool // the IDs of all conversations so far
+	isCounting bool            // the recordings were read, so that an unknown conversation is new
+	unseen     []string        // the IDs of new conversations, the oldest first
 }
 
 // quickFilters are the filters under the conversations.

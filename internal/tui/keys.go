@@ -115,6 +115,7 @@ func actions() []action {
 		{"tools", []string{"4"}, "tools: listed, usable, called", showView(viewTools)},
 		{"streams", []string{"5"}, "streams: open, cut, resumed", showView(viewStreams)},
 		{"secrets", []string{"6"}, "secrets that were hidden", showView(viewSecrets)},
+		{"new", []string{"w"}, "go to a conversation that began since you looked", (*model).showNewConversation},
 		{"home", []string{"H"}, "home: the servers, their state, try one", (*model).showHome},
 		{
 			"fold",
@@ -297,7 +298,10 @@ func (m *model) click(mouse tea.Mouse) tea.Cmd {
 	if mouse.Y == 0 {
 		return m.clickTab(mouse.X)
 	}
-	if y < 0 && (mouse.Y == layout.head-1 || mouse.Y == 1) { // the filter line
+	if mouse.Y == 1 && m.alarmLines() > 0 {
+		return m.clickBar(mouse.X)
+	}
+	if y < 0 && (mouse.Y == layout.head-1 || mouse.Y == 1+m.alarmLines()) { // the filter line
 		return m.openFilter()
 	}
 	if y < 0 || y >= layout.body {

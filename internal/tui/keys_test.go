@@ -82,9 +82,15 @@ func TestHeldMessageKeysNeedSelection(t *testing.T) {
 	a := newActor()
 	a.held = []view.Held{heldMessage("h1"), heldMessage("h2")}
 	play(t, 80, 24, nil, a, func(p *player) {
-		p.shows("holding 2 messages", "10:00 left")
+		p.shows("‖ holding 2 messages: Tab selects, e edits, I stops, first let go in 10:00")
+		p.hides("10:00 left")
 		p.m.status.Wanted = "name:delete_repo"
-		p.shows("holding 2 messages   Tab select · Enter release · e edit · d drop · I stop")
+		p.shows("holding 2 messages: Tab selects, e edits, I stops, first let go in 10:00  ho…")
+		p.m.w = 120
+		p.shows("first let go in 10:00  holding only name:delete_repo")
+		p.m.w = 40
+		p.shows(" ‖ 2 e 10:00")
+		p.m.w = 80
 		p.keys("i")
 		p.shows("hold messages that match", "name:delete_repo")
 		p.keys("esc")
@@ -95,7 +101,9 @@ func TestHeldMessageKeysNeedSelection(t *testing.T) {
 		p.keys("esc", "j", "j", "d")
 		p.did(a, "")
 		p.m.focus = paneMain
-		p.keys("tab", "j", "d")
+		p.keys("tab")
+		p.shows("10:00 left")
+		p.keys("j", "d")
 		p.did(a, "drop h2")
 		p.keys("enter")
 		p.did(a, "drop h2\nrelease h2 ")
@@ -191,7 +199,7 @@ func TestAnswer(t *testing.T) {
 	a := newActor()
 	a.questions = []view.Question{asks()}
 	play(t, 100, 40, nil, a, func(p *player) {
-		p.shows("press a to answer: github asks you: Which repository?")
+		p.shows("? 1 question: a answers  github asks: Which repository?")
 		p.keys("a")
 		p.shows("Repository *", "initialize", "5:00 left")
 		p.keys("ctrl+s")

@@ -97,9 +97,11 @@ func (m *model) applyList(viewIndex int, part listPart, err error, q view.Query,
 func (m *model) loadConversations() tea.Cmd {
 	reader := m.opt.Reader
 	return m.loader.refresh(subjectConversations, func(context.Context) change {
+		isLoading := reader.Status().Loading // before the list, which is complete if it is false
 		all := reader.Conversations()
 		return func(m *model) tea.Cmd {
 			m.conversations.replace(all)
+			m.conversations.noteNew(isLoading)
 			leftHome := m.leaveHome()
 			hasNoFilter := m.query.filter == "" && m.query.onlyKeys == nil
 			hasChosen := m.conversations.chooseForUser(hasNoFilter, m.followsTalk())

@@ -88,6 +88,7 @@ func newModel(ctx context.Context, o Options) *model {
 	m := &model{opt: o, view: viewTalk, focus: paneMain}
 	m.loader.ctx = ctx
 	m.palette = cells.Palette{Color: !o.NoColor}
+	m.conversations.known = map[string]bool{}
 	m.query.filter = o.Filter
 	m.query.line = newInput(o.Filter)
 	if o.Actor != nil {

@@ -10,12 +10,13 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// An actionState has what the actions of the user need: the questions and held messages that wait
-// for the user, and the open form.
+// An actionState has what the actions of the user need: the questions, held messages and faults that wait,
+// and the open form.
 type actionState struct {
 	powers     view.Powers
 	questions  []view.Question
 	held       []view.Held
+	faults     []view.ArmedFault
 	sel        int           // the index of the selected held message
 	form       *form         // nil if no form is open
 	answering  view.Question // the question that form answers; its ID is "" if form is for a tool
@@ -48,7 +49,12 @@ func (m *model) loadWaiting() tea.Cmd {
 	return m.loader.refresh(subjectWaiting, func(context.Context) change {
 		questions := actor.Questions()
 		held := actor.Held()
-		return func(m *model) tea.Cmd { m.setWaiting(questions, held); return nil }
+		faults := actor.Faults()
+		return func(m *model) tea.Cmd {
+			m.act.faults = faults
+			m.setWaiting(questions, held)
+			return nil
+		}
 	})
 }
 
@@ -201,36 +207,28 @@ func (m *model) drawForm(w, h int) []drawn {
 	return lines
 }
 
-// alarmLines returns the height of the bar of held messages and questions.
+// alarmLines returns the height of the bar and of the list of held messages.
 func (m *model) alarmLines() int { return len(m.drawAlarms()) }
 
-// drawAlarms draws the bar at the top: each held message on a line, and a question.
+// drawAlarms draws the bar at the top, if there is something to show in it, and the held messages while
+// they have the keys.
 func (m *model) drawAlarms() []cells.Line {
-	a := &m.act
 	var lines []cells.Line
-	if m.status.Intercept || len(a.held) > 0 {
-		// The user's filter comes last because it may be long.
-		text := " ‖ holding " + countNoun(len(a.held), "message", "messages") +
-			"   Tab select · Enter release · e edit · d drop · I stop"
-		if m.status.Wanted != "" {
-			text += "   only " + m.status.Wanted
-		}
-		lines = append(lines, cells.Line{cells.Fit(cells.Alarm, text, m.w)})
-		for i := range min(len(a.held), m.maxHeldLines()) {
+	if bar := m.drawBar(); len(bar) > 0 {
+		lines = append(lines, bar)
+	}
+	if m.focus == paneHeld {
+		for i := range min(len(m.act.held), m.maxHeldLines()) {
 			lines = append(lines, m.drawHeldLine(i))
 		}
-	}
-	if q := a.firstQuestion(); q != nil && a.form == nil {
-		text := " ? press a to answer: " + q.Server + " asks you: " + q.Message
-		lines = append(lines, cells.Line{cells.Fit(cells.Alarm, text, m.w)})
 	}
 	return lines
 }
 
-// maxHeldLines returns the largest number of held messages in the bar: a sixth of the screen.
+// maxHeldLines returns the largest number of held messages that are listed: a sixth of the screen.
 func (m *model) maxHeldLines() int { return max(1, m.h/6) }
 
-// drawHeldLine draws the held message in line i of the bar, which scrolls with the selection.
+// drawHeldLine draws the held message in line i of their list, which scrolls with the selection.
 func (m *model) drawHeldLine(i int) cells.Line {
 	first := max(0, min(m.act.sel, len(m.act.held)-m.maxHeldLines()))
 	index := min(first+i, len(m.act.held)-1)

@@ -125,6 +125,7 @@ func (f *fakeReader) Compare(_ context.Context, a, b string) (view.Comparison, e
 type fakeActor struct {
 	powers  view.Powers
 	servers []view.Server
+	faults  []view.ArmedFault
 	mu      sync.Mutex
 	done    []string
 }
@@ -168,6 +169,8 @@ func (f *fakeActor) SetFault(_ context.Context, fault view.Fault) (string, error
 	f.note("fault", fault)
 	return "the next call fails", nil
 }
+
+func (f *fakeActor) Faults() []view.ArmedFault { return f.faults }
 
 func (f *fakeActor) Resend(_ context.Context, key string, m json.RawMessage, confirmed bool) (view.Sent, error) {
 	f.note("resend", key, m, confirmed)

@@ -123,6 +123,12 @@ var reads = map[string]func(ctx context.Context, s *Server, a params) (any, erro
 		}
 		return s.Actor.LoginState(), nil
 	},
+	"faults": func(_ context.Context, s *Server, _ params) (any, error) {
+		if s.Actor == nil {
+			return []view.ArmedFault{}, nil
+		}
+		return notNil(s.Actor.Faults()), nil
+	},
 	"held": func(_ context.Context, s *Server, _ params) (any, error) {
 		if s.Actor == nil {
 			return []view.Held{}, nil

@@ -66,6 +66,10 @@ type Actor struct {
 	questions []*pendingQuestion
 	// questionCount counts the questions so far.
 	questionCount int
+	// armed are the faults of the view that no request has got yet.
+	armed []armedFault
+	// followsFaults is true while followFaults runs.
+	followsFaults bool
 	// granted are the powers that the user gave at the terminal.
 	granted view.Powers
 	// peers are the running taps and proxies; nil before the first Intercept or fault.

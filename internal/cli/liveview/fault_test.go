@@ -3,6 +3,7 @@ package liveview
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"mcpc/internal/live/control"
 	"mcpc/internal/live/view"
@@ -33,7 +34,7 @@ func TestSetFault(t *testing.T) {
 		t.Errorf("got %s, want %s", rules[0].Text, want)
 	}
 	// A rule that the user has set stays.
-	if err := g.AddRules(t.Context(), 11, "mcpc fault", "when do hang"); err != nil {
+	if _, err := g.AddRules(t.Context(), 11, "mcpc fault", "when do hang"); err != nil {
 		t.Fatal(err)
 	}
 	text, err := a.SetFault(t.Context(), view.Fault{})
@@ -55,6 +56,43 @@ func TestSetFault(t *testing.T) {
 	a.ActorOptions.Powers.Intercept = false
 	if _, err := a.SetFault(t.Context(), fault); err == nil || !strings.Contains(err.Error(), "--allow=intercept") {
 		t.Errorf("without the power: %v", err)
+	}
+}
+
+// TestArmedFaults lists the faults that the view has set until they are removed, here or elsewhere.
+func TestArmedFaults(t *testing.T) {
+	desk, g := holding(t)
+	a := newHolder(g)
+	t.Cleanup(a.stop)
+	a.Changed = func() {}
+	a.ActorOptions.Powers.Intercept = true
+	for _, kind := range []string{"cut", "delay", "drop"} {
+		fault := view.Fault{Kind: kind, Method: "tools/call", Name: "x", Target: "demo"}
+		if _, err := a.SetFault(t.Context(), fault); err != nil {
+			t.Fatal(err)
+		}
+	}
+	armed := a.Faults()
+	if len(armed) != 3 || armed[1].Kind != "delay" || armed[1].Request != "tools/call x" || armed[1].Name == "" {
+		t.Fatalf("armed are %+v", armed)
+	}
+	text, err := a.SetFault(t.Context(), view.Fault{ID: armed[1].ID})
+	if err != nil || text != "removed: delay the response by 5 s for tools/call x" || len(desk.Rules(false)) != 2 {
+		t.Errorf("got %q %v, and left %+v", text, err, desk.Rules(false))
+	}
+	for _, id := range []string{armed[1].ID, "1:1", "x"} {
+		if _, err := a.SetFault(t.Context(), view.Fault{ID: id}); err == nil || !strings.Contains(err.Error(), "has fired") {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	desk.Remove(1) // as mcpc fault does
+	for begin := time.Now(); len(a.Faults()) != 1; time.Sleep(time.Millisecond) {
+		if time.Since(begin) > 30*time.Second {
+			t.Fatalf("still armed: %+v", a.Faults())
+		}
+	}
+	if _, err := a.SetFault(t.Context(), view.Fault{}); err != nil || len(a.Faults()) > 0 {
+		t.Errorf("got %v, and armed are %+v", err, a.Faults())
 	}
 }
 

@@ -101,6 +101,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		Words:        ruleFindings.Words(),
 		Held:         v.Actor.Held,
 		Questions:    v.Actor.Questions,
+		Faults:       v.Actor.Faults,
 		Intercepting: v.Actor.Intercepting,
 		Catalogs:     v.Actor.Catalogs,
 		Marked:       v.markOf,

@@ -182,16 +182,51 @@ func (g *Group) Intercept(ctx context.Context, on bool, text string) error {
 	return nil
 }
 
-// AddRules adds fault rules to the command with a process id. It returns ErrGone if the command has
-// ended. source names the origin of the rules.
-func (g *Group) AddRules(ctx context.Context, pid int, source, rules string) error {
-	for _, p := range g.living() {
-		if p.hello.Pid == pid {
-			_, err := p.send(ctx, Order{Do: "add", Source: source, Rules: rules})
-			return err
+// A RuleID identifies a fault rule: the process id of its command, and its number there.
+type RuleID struct{ Pid, Number int }
+
+// AddRules adds fault rules to the command with a process id, and returns the last of them. It returns
+// ErrGone if the command has ended. source names the origin of the rules.
+func (g *Group) AddRules(ctx context.Context, pid int, source, rules string) (RuleID, error) {
+	reply, err := g.sendTo(ctx, pid, Order{Do: "add", Source: source, Rules: rules})
+	id := RuleID{Pid: pid}
+	for _, r := range reply.Rules {
+		if r.Source == source {
+			id.Number = r.Number
 		}
 	}
-	return ErrGone
+	return id, err
+}
+
+// RemoveRule removes a fault rule. It returns an error if the rule or its command no longer exists.
+func (g *Group) RemoveRule(ctx context.Context, id RuleID) error {
+	_, err := g.sendTo(ctx, id.Pid, Order{Do: "remove", Number: id.Number})
+	return err
+}
+
+// sendTo sends an order to the command with a process id. It returns ErrGone if the command has ended.
+func (g *Group) sendTo(ctx context.Context, pid int, order Order) (Reply, error) {
+	for _, p := range g.living() {
+		if p.hello.Pid == pid {
+			return p.send(ctx, order)
+		}
+	}
+	return Reply{}, ErrGone
+}
+
+// UnfiredRules returns the fault rules that have the source and have not fired. It ignores errors: a
+// command that has ended has no rules.
+func (g *Group) UnfiredRules(ctx context.Context, source string) []RuleID {
+	var unfired []RuleID
+	for _, p := range g.living() {
+		listed, _ := p.send(ctx, Order{Do: "list"})
+		for _, r := range listed.Rules {
+			if r.Source == source && r.Fired == 0 {
+				unfired = append(unfired, RuleID{p.hello.Pid, r.Number})
+			}
+		}
+	}
+	return unfired
 }
 
 // RemoveRules removes the fault rules that have the source from all commands, and returns how many of

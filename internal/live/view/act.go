@@ -109,6 +109,15 @@ func FaultKinds() []FaultKind {
 	}
 }
 
+// An ArmedFault is a fault that the view has set, and that no request has got yet. Kind and Name are those of
+// its FaultKind, Request is its method and name.
+type ArmedFault struct {
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Request string `json:"request"`
+}
+
 // A Fault is a fault for the next request with a method and a name. Key is the key of an exchange of
 // the running command that gets the fault; Target finds the command if that exchange's command has ended.
 type Fault struct {
@@ -117,6 +126,8 @@ type Fault struct {
 	Name   string `json:"name"`
 	Target string `json:"target"`
 	Key    string `json:"key"`
+	// ID is the ArmedFault to remove, if Kind is empty. Without an ID all are removed.
+	ID string `json:"id,omitempty"`
 }
 
 // An Export selects what to write. Form is "bundle", "har", "markdown", "jsonl", "saved" or "html".
@@ -153,9 +164,11 @@ type Actor interface {
 	Drop(ctx context.Context, id string) error
 	// Reveal returns a held message with its secrets.
 	Reveal(ctx context.Context, id string) (string, error)
-	// SetFault sets a fault, or removes the faults of the view if its kind is empty. It returns what it
+	// SetFault sets a fault, or removes one or all faults of the view if its kind is empty. It returns what it
 	// did, as a text for the user.
 	SetFault(ctx context.Context, f Fault) (string, error)
+	// Faults returns the faults of the view that no request has got yet.
+	Faults() []ArmedFault
 	// Resend sends a recorded request again. A non-nil message replaces the recorded one.
 	Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (Sent, error)
 	// Catalog connects to a server and lists what it offers. The user named the server, so the view may

@@ -309,9 +309,10 @@ type Status struct {
 	Title string `json:"title"`
 	// Hint is the next step for the user while there are no rows.
 	Hint string `json:"hint,omitempty"`
-	// Questions and Held are the numbers of open questions and held messages.
+	// Questions, Held and Faults are the numbers of open questions, held messages and armed faults.
 	Questions int  `json:"questions,omitempty"`
 	Held      int  `json:"held,omitempty"`
+	Faults    int  `json:"faults,omitempty"`
 	Intercept bool `json:"intercept,omitempty"`
 	// Wanted is the filter for messages to hold; "" matches every message.
 	Wanted string `json:"wanted,omitempty"`

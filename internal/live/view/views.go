@@ -30,6 +30,8 @@ type Options struct {
 	// Held and Questions return the held messages and open questions of the Actor.
 	Held      func() []Held
 	Questions func() []Question
+	// Faults returns the faults that the view has set.
+	Faults func() []ArmedFault
 	// Intercepting reports whether the Actor holds messages, and returns its filter.
 	Intercepting func() (on bool, filter string)
 	// Catalogs counts the changes of lists that servers of the Try view announced.
@@ -59,6 +61,9 @@ func (v *Views) Status() Status {
 	}
 	if v.Catalogs != nil {
 		s.Catalogs = v.Catalogs()
+	}
+	if v.Faults != nil {
+		s.Faults = len(v.Faults())
 	}
 	if v.Intercepting != nil {
 		s.Intercept, s.Wanted = v.Intercepting()
