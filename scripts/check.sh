@@ -40,7 +40,7 @@ quick_lanes=("format tests-quick")
 # The packages in which goroutines share memory. They are tested with the race detector, all others
 # without it: it takes five times the processor time.
 raced=(
-	./internal/{bench,capture,capture/rows,compress/packed,demo,httpconn,jsonraw,match/...,mcpserver,mock,proxy}
+	./internal/{bench,capture,capture/rows,compress/packed,demo,httpconn,jsonraw,judge,match/...,mcpserver,mock,proxy}
 	./internal/{cli,cli/batch,cli/check/probe,cli/cmdutil,cli/console,cli/faulty,cli/inspect,cli/liveview,cli/serve,cli/session}
 	./internal/{client,client/auth,client/keepalive,client/process,client/transport,connect,connect/gateway,connect/host}
 	./internal/{live,live/control,otlp/send,reload,render/term,sliceutil,spool,telemetry,tui,web}

@@ -158,6 +158,7 @@ var notRaced = map[string]string{
 	"./internal/state":             "what it shares is shared by processes",
 	"./internal/cli/catalog":       "its goroutines are those of a command that waits; connect and live are raced",
 	"./internal/cli/codegen":       "the same",
+	"./internal/cli/judge":         "the same; judge is raced",
 	"./internal/cli/mock":          "the same; mock is raced",
 	"./internal/cli/proxy":         "the same; internal/proxy is raced",
 	"./internal/cli/replay":        "the same",

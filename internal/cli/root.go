@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/cli/diff"
 	"mcpc/internal/cli/help"
 	"mcpc/internal/cli/inspect"
+	"mcpc/internal/cli/judge"
 	"mcpc/internal/cli/meant"
 	"mcpc/internal/cli/mock"
 	"mcpc/internal/cli/proxy"
@@ -95,6 +96,7 @@ func commandGroups() []cmdutil.Group {
 			command("bench", bench.New, asks),
 			command("demo", serve.NewDemo, 0),
 			command("mock", mock.NewMock, 0),
+			command("judge", judge.New, 0),
 		),
 		group("mcpc",
 			command("explain", help.NewExplain, inShell),

@@ -275,7 +275,7 @@ func TestFactsOverStdio(t *testing.T) {
 		"lists again":           {"lists-again", "yes 3", []string{list, listed, `<"method":"notifications/tools/list_changed"`, list, listed}},
 		"ends after the change": {"lists-again", NotSeen, []string{list, listed, `<"method":"notifications/tools/list_changed"`, call("2", `"params":{}`)}},
 		"continues without":     {"lists-again", "no 2", []string{list, listed, `<"method":"notifications/tools/list_changed"`, call("2", `"params":{}`), `<"id":2,"result":{}`}},
-		"an empty cursor":       {"pages", "yes 2", []string{list, `<"id":1,"result":{"nextCursor":""}`, `>"id":2,"method":"tools/list","params":{"cursor":""}`}},
+		"an empty cursor":       {"empty-cursor", "yes 2", []string{list, `<"id":1,"result":{"nextCursor":""}`, `>"id":2,"method":"tools/list","params":{"cursor":""}`}},
 		"a null cursor":         {"pages", NotSeen, []string{list, `<"id":1,"result":{"nextCursor":null}`, list, listed}},
 		"a large page":          {"pages", "yes 2", []string{list, `<"id":1,"result":{` + big + `,"nextCursor":"n"}`, `>"id":2,"method":"tools/list","params":{"cursor":"n"}`}},
 		"ping without an answer": {"ping", "no 2", []string{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // A Client is a client with the answers to all Facts from all of its conversations over one transport.
@@ -29,8 +30,21 @@ type Finding struct {
 	Exchanges []string `json:"exchanges"`
 }
 
-// NotSeen is the value of a fact that the traffic says nothing about.
-const NotSeen = "not seen"
+// NotSeen is the value of a fact that the traffic says nothing about. NotTried replaces it if the
+// server is a probe: the client did not do what would have shown it.
+const (
+	NotSeen  = "not seen"
+	NotTried = "not tried"
+)
+
+// IsSeen reports whether the traffic answers the question.
+func (f Finding) IsSeen() bool { return f.Value != NotSeen && f.Value != NotTried }
+
+// IsBad reports whether the value means that the client does not do what the fact asks for.
+func (f Finding) IsBad() bool {
+	isNot := strings.HasPrefix(f.Value, not) && f.IsSeen()
+	return f.Value == no || f.Value == stops || f.Value == early || isNot
+}
 
 const (
 	// MaxProofs bounds Finding.Exchanges.

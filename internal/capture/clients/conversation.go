@@ -5,6 +5,7 @@ package clients
 
 import (
 	"sort"
+	"time"
 
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
@@ -25,6 +26,22 @@ type Conversation struct {
 	Transport string
 	// Events are in the order they were recorded in.
 	Events []*Event
+
+	// hasEnded is set if the client has ended: it sends nothing after the last event. next is the
+	// conversation that the client began after this one, or nil.
+	hasEnded bool
+	next     *Conversation
+	// isLost is set if the server no longer knows the session.
+	isLost bool
+	// headerTools are the tools with x-mcp-header in their schema, as far as the server listed them.
+	headerTools map[string]bool
+	// shortestWait is the shortest time after which the client cancelled a request without progress;
+	// 0 if it cancelled none.
+	shortestWait time.Duration
+	// progressed has the exchanges with progress notifications.
+	progressed map[string]bool
+	// capabilities are those that the client declared last.
+	capabilities []byte
 
 	// sent are the client's requests and notifications by their method, its GETs and DELETEs, and
 	// its requests of further pages by their pageKey, in the order of Events.
@@ -54,10 +71,16 @@ type Event struct {
 	// content is equal for requests with the same method and params, whatever their ids.
 	content  uint64
 	position int
+	// result is what is kept of the payload of a result. answered is the request that a second
+	// response is for, or nil.
+	result   resultFacts
+	answered *Event
 	// opener is the request or GET that the event's stream responds to, or nil. hasIDs is set if
 	// the stream that this event opened has ids.
 	opener *Event
 	hasIDs bool
+	// isRefused is set if the HTTP status of the response to the event is that of an error.
+	isRefused bool
 	// revision is the revision that the request names, or else the one that was negotiated before,
 	// or "".
 	revision string
@@ -72,6 +95,10 @@ type Message struct {
 	ID, Method string
 	// params and result are the members of the message's params and result, without the payload.
 	params, result jsonraw.Members
+	// code is the code of an error.
+	code int64
+	// hasArguments is set for a call with arguments.
+	hasArguments bool
 }
 
 // isMessage reports whether the event is a message of this kind and direction.
@@ -124,6 +151,14 @@ func (e *Event) ownRevision() string {
 	return revision
 }
 
+// declaredCapabilities returns the capabilities that a request declares, or nil.
+func (e *Event) declaredCapabilities() []byte {
+	if e.isRequest() && e.method() == "initialize" {
+		return e.Message.params.Value("capabilities")
+	}
+	return e.ownMeta("clientCapabilities")
+}
+
 // clientName returns the client that a request names, or the zero value.
 func (e *Event) clientName() exchange.Implementation {
 	info := e.ownMeta("clientInfo")
@@ -139,7 +174,7 @@ func (e *Event) clientName() exchange.Implementation {
 func newConversation(client exchange.Implementation, events []*Event) *Conversation {
 	c := &Conversation{
 		Client: client, Transport: transportOf(events), Events: events, sent: map[string][]*Event{},
-		lastAnswered: -1, lastHTTP: -1,
+		headerTools: map[string]bool{}, progressed: map[string]bool{}, lastAnswered: -1, lastHTTP: -1,
 	}
 	type stream struct{ conn, number int }
 	openers := map[stream]*Event{}
@@ -156,6 +191,12 @@ func newConversation(client exchange.Implementation, events []*Event) *Conversat
 		}
 		if e.opener != nil && e.SSE != nil && e.SSE.ID != nil {
 			e.opener.hasIDs = true
+		}
+		if e.opener != nil && e.Kind == wire.Head && e.Dir == wire.Received {
+			e.opener.isRefused = true // only the heads of errors are events
+		}
+		if declared := e.declaredCapabilities(); declared != nil {
+			c.capabilities = declared
 		}
 		if e.isResult() && e.Request.method() == "initialize" {
 			negotiated = e.Message.result.Text("protocolVersion")
@@ -193,6 +234,13 @@ func (c *Conversation) index(e *Event) {
 	if e.isClosedBy(wire.Sent) && e.opener != nil && e.opener.method() == "GET" {
 		c.lastClosed = e
 	}
+	for _, tool := range e.result.headerTools {
+		c.headerTools[tool] = true
+	}
+	if request := refusedRequest(e, 404); request != nil && request.HTTP.Field("Mcp-Session-Id") != "" {
+		c.isLost = true
+	}
+	c.learnWait(e)
 	if !e.isRequest() {
 		return
 	}

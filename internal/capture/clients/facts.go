@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -35,12 +36,14 @@ const (
 const (
 	subscribe = "subscriptions/listen" // opens a stream of notifications
 	cancelled = "notifications/cancelled"
+	elicit    = "elicitation/create"
 )
 
 // Facts are all facts, in the order of reports.
 var Facts = []Fact{
 	{"asks-revision", "Which revision does it ask for?", askedRevision},
 	{"revision", "Which revision does the server accept?", acceptedRevision},
+	{"works-with", "Which revisions does it continue with?", worksWith},
 	{"capabilities", "Which capabilities does it declare?", capabilities},
 	{"user-agent", "Which User-Agent does it send?", userAgent},
 	{"accept", "Does Accept name JSON and event streams?", acceptsBoth},
@@ -48,20 +51,52 @@ var Facts = []Fact{
 	{"session-header", "Does it send the Mcp-Session-Id it got?", sessionHeader},
 	{"method-header", "Does it send Mcp-Method?", methodHeader},
 	{"name-header", "Does it send Mcp-Name?", nameHeader},
+	{"param-header", "Does it send Mcp-Param of x-mcp-header?", paramHeader},
 	{"discover", "Does it begin with server/discover?", beginsWithDiscover},
 	{"initialized", "Does it send notifications/initialized?", sendsInitialized},
 	{"listens", "How does it listen for notifications?", listens},
 	{"lists-again", "Does it list again after list_changed?", listsAgain},
-	{"pages", "Does it follow nextCursor?", followsCursor},
+	{"pages", "Does it follow nextCursor?", followsCursor(isOtherCursor)},
+	{"empty-cursor", "Does it follow an empty nextCursor?", followsCursor(isEmptyCursor)},
 	{"respects-ttl", "Does it wait until ttlMs is over to list again?", respectsTTL},
 	{"repeats-calls", "Does it send an equal tool call again?", repeatsCalls},
 	{"progress-token", "Does it ask for the progress of tool calls?", sendsProgressToken},
 	{"cancels", "How does it cancel requests?", cancels},
+	{"progress-extends", "Does progress extend its time limit?", progressExtends},
 	{"resumes", "Does it resume streams with Last-Event-ID?", resumes},
+	{"sends-again", "Does it send a request again whose stream was cut?", sendsAgain},
+	{"retry-after", "Does it wait for Retry-After, and send again?", obeysRetryAfter},
+	{"begins-again", "Does it initialize again after a lost session?", beginsAgain},
 	{"ping", "Does it respond to ping?", responds("ping", hasResult)},
 	{"roots", "Does it respond to roots/list?", responds("roots/list", hasResult)},
 	{"sampling", "Does it respond to sampling requests?", responds("sampling/createMessage", hasResult)},
-	{"elicitation", "How does it respond to elicitation?", responds("elicitation/create", elicitationAction)},
+	{"elicitation", "How does it respond to elicitation?", inMode(formMode, responds(elicit, elicitationAction))},
+	{"elicitation-url", "How does it respond to URL elicitation?", inMode(urlMode, responds(elicit, elicitationAction))},
+	{"keeps-claims", "Does it do what its capabilities declare?", keepsClaims},
+	{"unknown-request", "Does it reject an unknown request with -32601?", rejectsUnknown},
+	{"unknown-notification", "Does it continue after an unknown notification?", afterUnknownNotification},
+	{"late-response", "Does it continue after a response to a cancelled request?", afterLateResponse},
+	{"two-responses", "Does it continue after a second response?", afterSecondResponse},
+	{
+		"large-result", "Does it continue after a result of 1 MB?",
+		afterResult(func(r resultFacts) bool { return r.isLarge }),
+	},
+	{
+		"unknown-content", "Does it continue after content of an unknown type?",
+		afterResult(func(r resultFacts) bool { return r.hasUnknownContent }),
+	},
+	{
+		"structured-only", "Does it continue after structuredContent without content?",
+		afterResult(func(r resultFacts) bool { return r.hasNoContent }),
+	},
+	{
+		"null-members", "Does it continue after null in optional members?",
+		afterResult(func(r resultFacts) bool { return r.hasNull }),
+	},
+	{
+		"odd-text", "Does it continue after NUL and U+2028 in a text?",
+		afterResult(func(r resultFacts) bool { return r.hasOddText }),
+	},
 	{"ends-session", "Does it end its session with DELETE?", endsSession},
 }
 
@@ -89,6 +124,15 @@ func (c *Conversation) noIfOver(e *Event) (string, *Event) {
 	return "", nil
 }
 
+// noIfSilent returns no, proved by e, if the client continued after e or has ended: then it will not
+// react to e any more. It answers nothing otherwise.
+func (c *Conversation) noIfSilent(e *Event) (string, *Event) {
+	if c.hasEnded {
+		return no, e
+	}
+	return c.noIfOver(e)
+}
+
 // askedRevision returns the revision that a request names.
 func askedRevision(_ *Conversation, e *Event) (string, *Event) {
 	if e.isRequest() && e.method() == "initialize" {
@@ -111,10 +155,7 @@ func acceptedRevision(_ *Conversation, e *Event) (string, *Event) {
 // capabilities returns the names of the capabilities that a request declares, with their members
 // after a point.
 func capabilities(_ *Conversation, e *Event) (string, *Event) {
-	declared := e.ownMeta("clientCapabilities")
-	if e.isRequest() && e.method() == "initialize" {
-		declared = e.Message.params.Value("capabilities")
-	}
+	declared := e.declaredCapabilities()
 	if declared == nil {
 		return "", nil
 	}
@@ -162,9 +203,10 @@ func compareField(e *Event, name, want string) (string, *Event) {
 	return yesOrNo(got != ""), e
 }
 
-// versionHeader looks at an HTTP request after the handshake, or that names its revision.
+// versionHeader looks at an HTTP request after the handshake, or that names its revision. The revisions
+// up to that with batches do not have the field.
 func versionHeader(_ *Conversation, e *Event) (string, *Event) {
-	if !e.hasFields() || e.method() == "initialize" || e.revision == "" {
+	if !e.hasFields() || e.method() == "initialize" || e.revision <= bridge.BatchRevision {
 		return "", nil
 	}
 	return compareField(e, "Mcp-Protocol-Version", e.revision)
@@ -258,20 +300,29 @@ func listsAgain(c *Conversation, e *Event) (string, *Event) {
 	return c.noIfOver(e)
 }
 
-// followsCursor looks for the request of the next page after a result with nextCursor.
-func followsCursor(c *Conversation, e *Event) (string, *Event) {
-	if !e.isResult() {
-		return "", nil
+// followsCursor returns a function that looks for the request of the next page after a result whose
+// nextCursor is selected.
+func followsCursor(selects func(cursor string) bool) finder {
+	return func(c *Conversation, e *Event) (string, *Event) {
+		if !e.isResult() {
+			return "", nil
+		}
+		cursor := e.Message.result.Value("nextCursor")
+		if cursor == nil || !selects(string(cursor)) {
+			return "", nil
+		}
+		if later := c.after(e, pageKey(e.Request.method(), cursor)); len(later) > 0 {
+			return yes, later[0]
+		}
+		return c.noIfOver(e)
 	}
-	cursor := e.Message.result.Value("nextCursor")
-	if cursor == nil || string(cursor) == "null" {
-		return "", nil
-	}
-	if later := c.after(e, pageKey(e.Request.method(), cursor)); len(later) > 0 {
-		return yes, later[0]
-	}
-	return c.noIfOver(e)
 }
+
+// isEmptyCursor reports whether a cursor is an empty string, which is a cursor like any other.
+func isEmptyCursor(cursor string) bool { return cursor == `""` }
+
+// isOtherCursor reports whether a cursor is neither empty nor null.
+func isOtherCursor(cursor string) bool { return cursor != `""` && cursor != "null" }
 
 // respectsTTL looks at the next equal request after a result with a time to live, unless the server
 // said in between that something changed. Revisions with a handshake have no time to live.
@@ -365,7 +416,7 @@ func responds(method string, describe describer) finder {
 	return func(c *Conversation, e *Event) (string, *Event) {
 		if e.isMessage(wire.Received, wire.Request) && e.method() == method {
 			if e.Response == nil {
-				return c.noIfOver(e)
+				return c.noIfSilent(e)
 			}
 			if e.Response.Message.Kind == wire.ErrorResponse {
 				return "error", e
@@ -395,7 +446,7 @@ func (c *Conversation) findInput(e *Event, name string, describe describer) (str
 			return describe(members), retry
 		}
 	}
-	return c.noIfOver(e)
+	return c.noIfSilent(e)
 }
 
 // hasResult describes any result.
@@ -411,12 +462,19 @@ func elicitationAction(result jsonraw.Members) string {
 }
 
 // endsSession looks for a DELETE after the server gave a session id. A client that closes its GET
-// and sends nothing afterwards has left without it.
+// and sends nothing afterwards has left without it. A lost session needs no end.
 func endsSession(c *Conversation, e *Event) (string, *Event) {
+	if c.isLost {
+		return "", nil
+	}
 	if e.method() == "DELETE" && e.hasSession {
 		return yes, e
 	}
-	if e == c.lastClosed && e.hasSession && c.lastHTTP < e.position && len(c.sent["DELETE"]) == 0 {
+	isLast := e.position == len(c.Events)-1
+	if isLast && c.hasEnded && e.hasSession && c.Transport == StreamableHTTP && len(c.sent["DELETE"]) == 0 {
+		return no, e
+	}
+	if e == c.lastClosed && !c.hasEnded && e.hasSession && c.lastHTTP < e.position && len(c.sent["DELETE"]) == 0 {
 		return no, e
 	}
 	return "", nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/exchange"
@@ -13,7 +14,13 @@ import (
 )
 
 // A Reader reads the conversations of captures. The zero value is ready to use.
-type Reader struct{ found map[recordingID]*recording }
+type Reader struct {
+	// ClientsEnded says that the clients have ended. What they have not done by the end of their
+	// conversations, they did not do.
+	ClientsEnded bool
+
+	found map[recordingID]*recording
+}
 
 // A recordingID identifies a run with all of its parts, or a recording in a capture that is no run.
 type recordingID struct {
@@ -108,6 +115,21 @@ func (r *Reader) Conversations() []*Conversation {
 			cmp.Compare(a.Client.String(), b.Client.String()),
 		)
 	})
+	newest := map[exchange.Implementation]*Conversation{}
+	waits := map[exchange.Implementation]time.Duration{}
+	for _, c := range all {
+		c.hasEnded = r.ClientsEnded
+		if before := newest[c.Client]; before != nil {
+			before.next = c
+		}
+		newest[c.Client] = c
+		if wait := waits[c.Client]; c.shortestWait > 0 && (wait == 0 || c.shortestWait < wait) {
+			waits[c.Client] = c.shortestWait
+		}
+	}
+	for _, c := range all {
+		c.shortestWait = waits[c.Client]
+	}
 	return all
 }
 
@@ -246,10 +268,12 @@ func (p *part) addFrame(f wire.Frame, owners []owner) {
 	switch f.Kind {
 	case wire.Head:
 		p.heads[head] = f.HTTP
-		if f.Dir == wire.Sent && f.HTTP != nil && f.HTTP.Method != "POST" {
+		isRefused := f.Dir == wire.Received && f.HTTP != nil && f.HTTP.Status >= 400
+		if isRefused || f.Dir == wire.Sent && f.HTTP != nil && f.HTTP.Method != "POST" {
 			p.addEvent(f, nil, owners, noItem)
 		}
 	case wire.Closed:
+		f.HTTP = p.heads[headKey{f.Conn, f.Stream, wire.Received}]
 		p.addEvent(f, nil, owners, noItem)
 		delete(p.heads, headKey{f.Conn, f.Stream, wire.Sent})
 		delete(p.heads, headKey{f.Conn, f.Stream, wire.Received})
@@ -301,6 +325,11 @@ func (e *Event) pair(row *listedRow, role wire.Role) {
 		if e.Request != nil {
 			e.Request.Response = e
 		}
+	case wire.RoleOtherMessage:
+		isResponse := e.isMessage(wire.Received, wire.Response) || e.isMessage(wire.Received, wire.ErrorResponse)
+		if isResponse && row.request != nil && row.request.Message.ID == e.Message.ID {
+			e.answered = row.request
+		}
 	}
 }
 
@@ -319,7 +348,8 @@ func ownRow(owners []owner, item int) (*listedRow, wire.Role) {
 	return row, role
 }
 
-// payload are the members of params and results that no fact depends on, and that may be large.
+// payload are the members of params and results that no fact depends on, other than those in
+// resultFacts, and that may be large.
 var payload = []string{
 	"arguments", "content", "contents", "messages", "prompts", "resources", "resourceTemplates",
 	"structuredContent", "tools",
@@ -334,7 +364,13 @@ func (e *Event) setMessage(m *wire.Message) {
 		Kind: m.Kind, ID: string(m.ID), Method: strings.Clone(m.Method),
 		params: withoutPayload(params), result: withoutPayload(result),
 	}
+	if m.Error != nil {
+		e.Message.code = m.Error.Code
+	}
+	arguments, _ := jsonraw.Object(params.Value("arguments"))
+	e.Message.hasArguments = len(arguments) > 0
 	e.content = m.Traits().ContentHash
+	e.result = factsOfResult(result, len(m.Raw))
 }
 
 // withoutPayload returns copies of the members that are no payload.

@@ -207,6 +207,12 @@ func RuleError(err error) error {
 // NewWatcher records forwarded traffic and shows it with -v. The caller must close the Watcher and
 // then call End.
 func NewWatcher(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
+	return proxy.NewWatcher(WatcherOptions(f, where, by, s))
+}
+
+// WatcherOptions returns the options of NewWatcher, for commands with several Watchers. It starts the
+// recording.
+func WatcherOptions(f *cmdutil.Factory, where, by string, s *Faults) proxy.WatcherOptions {
 	if f.Environ != nil {
 		f.Secrets.LearnEnvironment(f.Environ())
 	}
@@ -250,7 +256,7 @@ func NewWatcher(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher 
 				"; log is:unreadable lists such exchanges")
 		})
 	}
-	return proxy.NewWatcher(options)
+	return options
 }
 
 // observe counts a frame, and notes it for the report of what the client did after each fault.

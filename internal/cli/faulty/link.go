@@ -103,33 +103,44 @@ func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.W
 		return f.In, f.Out, func() error { return nil }
 	}
 	watcher := NewWatcher(f, where, capture.ByTap, s)
+	in, out, endPipe := s.Pipe(watcher, where, f.In, f.Out)
+	return in, out, func() error {
+		endPipe()
+		return s.End()
+	}
+}
+
+// Pipe returns the input and output for a server of mcpc whose client writes to in and reads out,
+// through the faults. end closes them after the server, and the watcher.
+func (s *Faults) Pipe(
+	watcher *proxy.Watcher, where string, in io.Reader, out io.Writer,
+) (toServer io.Reader, fromServer io.Writer, end func()) {
 	sent := watcher.MessageWriter(wire.Sent)
 	received := watcher.MessageWriter(wire.Received)
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
+	inputReader, inputWriter := io.Pipe()
+	outputReader, outputWriter := io.Pipe()
 	pipe := &proxy.Pipe{
 		Desk:      s.Desk,
 		Watcher:   watcher,
 		Target:    where,
-		ToServer:  toServer,
-		ToClient:  io.MultiWriter(received, f.Out),
-		EndServer: func() { toServer.Close() }, // it ends when its input ends
+		ToServer:  inputWriter,
+		ToClient:  io.MultiWriter(received, out),
+		EndServer: func() { inputWriter.Close() }, // it ends when its input ends
 		Context:   context.Background(),
 	}
 	go func() {
-		_ = pipe.ForwardSent(io.TeeReader(f.In, sent))
+		_ = pipe.ForwardSent(io.TeeReader(in, sent))
 		sent.Close()
-		toServer.Close()
+		inputWriter.Close()
 	}()
 	var forwarding sync.WaitGroup
-	forwarding.Go(func() { fromServer.CloseWithError(pipe.ForwardReceived(fromServer)) })
-	return fromClient, toClient, func() error {
-		toClient.Close()
+	forwarding.Go(func() { outputReader.CloseWithError(pipe.ForwardReceived(outputReader)) })
+	return inputReader, outputWriter, func() {
+		outputWriter.Close()
 		forwarding.Wait()
 		received.Close()
 		const noText = ""
 		watcher.ReportClosed(wire.Sent, "end", noText)
 		watcher.Close()
-		return s.End()
 	}
 }

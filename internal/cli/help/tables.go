@@ -53,6 +53,7 @@ var SeeAlso = map[string]string{
 	"grep":            "list, servers, help targets",
 	"init":            "sessions, sessions close, help revisions, help answering",
 	"inspect":         "log, show, tap, proxy, help filters",
+	"judge":           "log, batch, check, help faults",
 	"list":            "describe, call, listen",
 	"listen":          "list, tasks, explain list_changed",
 	"log":             "show, help filters",

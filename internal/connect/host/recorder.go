@@ -299,6 +299,20 @@ func (r *Recording) LastRow(file, method string, id json.RawMessage) *rows.Row {
 	return last
 }
 
+// Read returns the recording of this run so far. isOwn reports whether a row belongs to the run: file,
+// the file of --record or "", may contain other runs. The recording is closed with the process.
+func (r *Recording) Read(file string) (c *rows.Capture, isOwn func(*rows.Row) bool, err error) {
+	if r.Recorder == nil {
+		return nil, nil, fs.ErrNotExist
+	}
+	if err := r.read(file); err != nil {
+		return nil, nil, err
+	}
+	return r.capture, func(row *rows.Row) bool {
+		return file == "" || r.capture.Heads[row.RunIndex()].Mark == r.runMark
+	}, nil
+}
+
 // read opens the recording of this run as r.capture, or reads the frames that were added since. file is
 // the file that the run is written to; "" is the newest of the ring.
 func (r *Recording) read(file string) error {

@@ -28,17 +28,17 @@ var floors = [][]string{
 		"yaml",
 	},
 	{
-		"bench", "capture", "card", "client", "codegen", "demo", "diff", "lint", "mock", "question",
+		"bench", "capture", "card", "client", "codegen", "demo", "diff", "judge", "lint", "mock", "question",
 		"reload", "render", "saved", "shape", "state", "target", "telemetry", "validate",
 	},
 	{"connect", "live", "proxy", "tui", "web"},
 	{
-		"cli/clientfile", "cli/cmdutil", "cli/console", "cli/faulty", "cli/liveview", "cli/meant", "cli/recorded",
+		"cli/clientfile", "cli/clienttable", "cli/cmdutil", "cli/console", "cli/faulty", "cli/liveview", "cli/meant", "cli/recorded",
 		"cli/share",
 	},
 	{
 		"cli/auth", "cli/batch", "cli/bench", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff",
-		"cli/help", "cli/inspect", "cli/mock", "cli/proxy", "cli/replay", "cli/run",
+		"cli/help", "cli/inspect", "cli/judge", "cli/mock", "cli/proxy", "cli/replay", "cli/run",
 		"cli/serve", "cli/session", "cli/shell", "cli/skills", "cli/traffic",
 	},
 	{"cli"},
@@ -104,7 +104,7 @@ var eraFiles = []string{
 	"internal/client/task_legacy.go", "internal/client/task_modern.go",
 	"internal/client/auth/era.go",
 	"internal/client/negotiate.go", "internal/demo/era.go", "internal/lint/conv/era.go", "internal/mock/behavior.go",
-	"internal/mcpserver/bridge/era.go",
+	"internal/mcpserver/bridge/era.go", "internal/judge/era.go",
 }
 
 // within reports that a package is another one or below it.
