@@ -3,6 +3,8 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"sync"
 
 	"mcpc/internal/jsonraw"
@@ -95,6 +97,17 @@ func (h *Hub) Listen(
 	}
 	return wire.ComposeResult(m.ID,
 		bridge.WithMeta(json.RawMessage(`{"resultType":"complete"}`), bridge.MetaSubscription, m.ID))
+}
+
+// Subscriptions returns the resources in the open subscriptions, sorted.
+func (h *Hub) Subscriptions() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := map[string]bool{}
+	for l := range h.open {
+		maps.Copy(all, l.uris)
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // stringSet returns the strings of a JSON array as a set.

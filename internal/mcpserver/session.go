@@ -3,6 +3,8 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -140,6 +142,13 @@ func (s *Session) IsSubscribed(uri string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.subscribed[uri]
+}
+
+// Subscriptions returns the resources that the client subscribed to, sorted.
+func (s *Session) Subscriptions() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.subscribed))
 }
 
 // Wants reports whether the client wants a notification that belongs to no request.

@@ -244,7 +244,7 @@ func (g *Gateway) connectFor(
 	release := func() {}
 	conn, out := l.waitConnected(ctx)
 	mayAsk := mcp.MayRequireInput(m.Method) && client.MayAsk(l.peer.capabilities)
-	hasSharedLink := c.Stateless && !g.isStdio
+	hasSharedLink := c.Stateless && !g.IsStdio
 	// A server with a session sends its questions as requests that do not name their call.
 	needsLease := conn != nil && hasSharedLink && mayAsk && !client.Stateless(conn.Revision())
 	if !needsLease {

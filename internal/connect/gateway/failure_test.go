@@ -71,7 +71,7 @@ func TestRestartHasTheEndOfStderr(t *testing.T) {
 	var told []string
 	l := &link{
 		Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
-		peer: &peer{gateway: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}},
+		peer: &peer{gateway: &Gateway{hub: &mcpserver.Hub{}, Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}},
 	}
 	l.reportRenewal(client.Renewal{Why: "it was restarted", Process: &wire.ProcessFacts{HowEnded: "exit status 1", Stderr: "Error: no key\n"}})
 	l.reportRenewal(client.Renewal{Why: "a new session was opened"})

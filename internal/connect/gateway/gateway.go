@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"mcpc/internal/client"
+	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcpserver"
@@ -39,6 +40,9 @@ type Member struct {
 	// Env returns the environment of one connection to the server, and a function to call when the
 	// connection is closed.
 	Env func() (env *host.Env, end func())
+	// Share returns an open connection to the server, which its caller closes. The peers use it with
+	// the handlers and capabilities of how. If Share is nil, each peer opens a connection of its own.
+	Share func(how connect.Options) *connect.Conn
 }
 
 // Options say how a Gateway serves.
@@ -61,6 +65,11 @@ type Options struct {
 	Login *LoginOptions
 	// Admit is passed to mcpserver.Options.
 	Admit func(r *http.Request) (status int, reason string)
+	// IsStdio is set if the only client is connected over stdio. Stdio sets it.
+	IsStdio bool
+	// Hub has the subscriptions of stateless clients. It is nil unless another server, whose clients Adopt
+	// takes over, shares it.
+	Hub *mcpserver.Hub
 }
 
 // Limits of the resources that clients use.
@@ -84,12 +93,10 @@ const (
 type Gateway struct {
 	Options
 	server *mcpserver.Server
-	hub    mcpserver.Hub
+	hub    *mcpserver.Hub
 	// statePrefix is the prefix of each requestState of this gateway. A server behind it may be mcpc
 	// serve, too.
 	statePrefix string
-	// isStdio is set if the only client is connected over stdio.
-	isStdio bool
 	// ctx is the context of logins. Close cancels it.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -113,6 +120,10 @@ func New(o Options) *Gateway {
 	g := &Gateway{
 		Options: o, statePrefix: o.Token() + "-", shown: map[string]bool{}, matchedPatterns: map[string]bool{},
 		sessions: map[*mcpserver.Session]*peer{}, suspended: map[string]*suspension{}, logins: map[*Member]*login{},
+		hub: o.Hub,
+	}
+	if g.hub == nil {
+		g.hub = &mcpserver.Hub{}
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.server = mcpserver.New(
@@ -133,7 +144,7 @@ func New(o Options) *Gateway {
 // Stdio serves one client until in ends or ctx is done, then closes the connections to the servers.
 // It returns the error of reading in.
 func (g *Gateway) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	g.isStdio = true
+	g.IsStdio = true
 	return g.server.Stdio(ctx, in, out)
 }
 
@@ -176,7 +187,7 @@ func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	return mcpserver.Job{MayWait: true, Run: func(ctx context.Context, send func([]byte)) []byte {
 		ctx, stop := withDisconnect(ctx, c)
 		defer stop()
-		if c.Stateless && !g.isStdio { // these clients share the connections to the servers
+		if c.Stateless && !g.IsStdio { // these clients share the connections to the servers
 			queued, end := g.queue(send)
 			defer end()
 			send = queued

@@ -120,7 +120,7 @@ func (l *link) waitDialed(ctx context.Context) (*connect.Conn, wire.Outcome) {
 func (l *link) dial(done chan struct{}) {
 	ctx, stop := context.WithTimeout(l.peer.ctx, dialTimeout)
 	defer stop()
-	c, out := connect.Dial(ctx, l.env, connect.Options{
+	c, out := l.open(ctx, connect.Options{
 		Argv:              l.Command,
 		Shown:             l.Shown,
 		NoResume:          true,
@@ -160,7 +160,7 @@ func (l *link) dial(done chan struct{}) {
 		l.peer.gateway.showMu.Unlock()
 	}
 	if isClosed && out.OK() { // the link was closed meanwhile; close waits for done
-		_ = c.Close(context.Background())
+		l.closeConn(c)
 	}
 	if !isClosed && out.Kind == wire.Auth && !awaitsUse {
 		l.startLogin()
@@ -178,6 +178,21 @@ func (l *link) dial(done chan struct{}) {
 	if !isClosed && out.OK() && wasOmitted {
 		l.peer.gateway.Tell(l.Name + " is connected")
 		l.pushListChange(allLists)
+	}
+}
+
+// open opens a connection to the server, or returns the one that the member shares.
+func (l *link) open(ctx context.Context, how connect.Options) (*connect.Conn, wire.Outcome) {
+	if l.Share != nil {
+		return l.Share(how), wire.Outcome{}
+	}
+	return connect.Dial(ctx, l.env, how)
+}
+
+// closeConn closes a connection unless the member shares it.
+func (l *link) closeConn(c *connect.Conn) {
+	if l.Share == nil {
+		_ = c.Close(context.Background())
 	}
 }
 
@@ -369,7 +384,7 @@ func (l *link) forwardLog(m *wire.Message) {
 	var candidates []*call // the calls that the message may be about
 	l.mu.Lock()
 	for c := range l.calls {
-		if c.level != "" || !l.peer.gateway.isStdio { // over HTTP the message may be about another client's call
+		if c.level != "" || !l.peer.gateway.IsStdio { // over HTTP the message may be about another client's call
 			candidates = append(candidates, c)
 		}
 	}
@@ -464,7 +479,7 @@ func (l *link) close() {
 	l.conn = nil
 	l.mu.Unlock()
 	if c != nil {
-		_ = c.Close(context.Background())
+		l.closeConn(c)
 	}
 	if releaseEnv != nil {
 		releaseEnv()

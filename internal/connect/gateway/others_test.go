@@ -41,7 +41,7 @@ func TestServerRequestBelongsToCallNotToCompletion(t *testing.T) {
 // A log message is not forwarded if it may be about the call of another client.
 func TestLogMessageOfOtherClientIsNotForwarded(t *testing.T) {
 	for _, c := range []struct{ pipe, other, want bool }{{false, false, true}, {false, true, false}, {true, true, true}} {
-		l := &link{Member: &Member{Name: "one"}, peer: &peer{gateway: &Gateway{isStdio: c.pipe}}}
+		l := &link{Member: &Member{Name: "one"}, peer: &peer{gateway: &Gateway{Options: Options{IsStdio: c.pipe}}}}
 		got := false
 		asks := &call{level: "info"}
 		asks.attach(nil, func([]byte) { got = true })

@@ -39,9 +39,9 @@ func (g *Gateway) newPeer(session *mcpserver.Session, capabilities json.RawMessa
 	return p
 }
 
-// forwardableCapabilities returns the capabilities of a client that servers get. Tasks are not
+// ForwardableCapabilities returns the capabilities of a client that servers get. Tasks are not
 // forwarded.
-func forwardableCapabilities(theirs json.RawMessage) json.RawMessage {
+func ForwardableCapabilities(theirs json.RawMessage) json.RawMessage {
 	all := json.RawMessage("{}")
 	for _, name := range []string{"elicitation", "sampling", "roots"} {
 		if value := jsonraw.First(theirs, name); value != nil {
@@ -57,7 +57,7 @@ func forwardableCapabilities(theirs json.RawMessage) json.RawMessage {
 
 // open creates the peer of a session, and starts connecting to the servers.
 func (g *Gateway) open(s *mcpserver.Session) {
-	p := g.newPeer(s, forwardableCapabilities(s.Caller().Capabilities))
+	p := g.newPeer(s, ForwardableCapabilities(s.Caller().Capabilities))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.isClosed {
@@ -67,7 +67,7 @@ func (g *Gateway) open(s *mcpserver.Session) {
 	g.sessions[s] = p
 	if old != nil { // the client initialized again; OnEnd is set already
 		g.closingPeers.Go(old.close)
-	} else if !g.isStdio { // over stdio, requests under way may end: Close closes the peer
+	} else if !g.IsStdio { // over stdio, requests under way may end: Close closes the peer
 		s.OnEnd(func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
@@ -78,6 +78,30 @@ func (g *Gateway) open(s *mcpserver.Session) {
 		})
 	}
 	p.connectAll()
+}
+
+// Adopt takes over a client of another server, which shares Options.Hub: it connects to the servers and
+// repeats the client's subscriptions. It waits for the servers.
+func (g *Gateway) Adopt(c mcpserver.Caller) {
+	if !c.Stateless {
+		g.open(c.Session)
+	}
+	p := g.peerFor(c)
+	if p == nil {
+		return
+	}
+	uris := g.hub.Subscriptions()
+	if p.session != nil {
+		p.markReady()
+		uris = p.session.Subscriptions()
+	}
+	for _, uri := range uris {
+		if l, _ := p.findResource(p.ctx, uri); l != nil {
+			if out := l.watch(p.ctx, uri); !out.OK() {
+				g.showOnce(textIsKey, l.Name+": "+l.env.Secrets.Text(out.Text))
+			}
+		}
+	}
 }
 
 // peersLocked returns all peers. The caller holds g.mu.
@@ -98,7 +122,7 @@ func (g *Gateway) peerFor(c mcpserver.Caller) *peer {
 	if !c.Stateless {
 		return g.sessionPeer(c)
 	}
-	capabilities := forwardableCapabilities(c.Capabilities)
+	capabilities := ForwardableCapabilities(c.Capabilities)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, p := range g.statelessPeers {

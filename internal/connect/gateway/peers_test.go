@@ -21,7 +21,7 @@ func TestCapabilitiesOfferedToServers(t *testing.T) {
 		`{"extensions":{"io.modelcontextprotocol/tasks":{},"a/b":{}}}`: `{"extensions":{"a/b":{}}}`,
 		`{"extensions":{"a/b":{"c":1}},"roots":{}}`:                    `{"roots":{},"extensions":{"a/b":{"c":1}}}`,
 	} {
-		if got := string(forwardableCapabilities(json.RawMessage(theirs))); got != want {
+		if got := string(ForwardableCapabilities(json.RawMessage(theirs))); got != want {
 			t.Errorf("%s: %s, want %s", theirs, got, want)
 		}
 	}
