@@ -21,6 +21,23 @@ func isHandle(n *jsonvalue.Node) bool {
 	return n.Kind == jsonvalue.String && n.Text != "" || n.Kind == jsonvalue.Number
 }
 
+// BindNamed learns one handle that is replaced wherever the data of a request has it, as a whole value, as
+// a segment of a URI, or as a word of a text if it is long. It learns a number as the text of it, too.
+func (b *Binder) BindNamed(kind, recorded, current string) {
+	pairs := [][2]string{{string(jsonraw.Quote(recorded)), string(jsonraw.Quote(current))}}
+	if isNumber(recorded) && isNumber(current) {
+		pairs = append(pairs, [2]string{recorded, current})
+	}
+	for _, p := range pairs {
+		recordedNode, recordedErr := jsonvalue.Parse(json.RawMessage(p[0]))
+		currentNode, currentErr := jsonvalue.Parse(json.RawMessage(p[1]))
+		if recordedErr == nil && currentErr == nil {
+			const isNamed = true
+			b.learnPair(kind, recordedNode, currentNode, isNamed)
+		}
+	}
+}
+
 // Miss records that a recorded part of a message has no counterpart in the current run, because its
 // request was not sent or not answered.
 func (b *Binder) Miss(c Comparison, recorded json.RawMessage) { b.Learn(c, recorded, nil) }
@@ -131,7 +148,10 @@ func (b *Binder) IsRetyped(kind string) bool {
 // short handle such as 7 changes nothing else.
 func (b *Binder) ToRecorded(c Comparison, recorded, raw json.RawMessage) (json.RawMessage, int) {
 	out, count := b.ToWas(c, raw)
-	if !slices.ContainsFunc(b.bindings, func(binding Binding) bool { return binding.Named }) {
+	b.mu.Lock()
+	hasNamed := len(b.toRecorded.named) > 0
+	b.mu.Unlock()
+	if !hasNamed {
 		return out, count
 	}
 	recordedNode, recordedErr := jsonvalue.Parse(recorded)

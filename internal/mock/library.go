@@ -20,6 +20,9 @@ import (
 type library struct {
 	level match.Level
 	tally *tally
+	// isPreferred reports whether exchange n is played rather than others with the same request. It may
+	// be nil.
+	isPreferred func(n int) bool
 
 	mu        sync.RWMutex // guards the fields below; learn adds to them
 	exchanges []Recorded
@@ -149,6 +152,9 @@ func (l *library) choose(m *wire.Message, hits []int, wantsTask bool) []int {
 			return isOtherPage
 		})
 		hits = slices.DeleteFunc(hits, func(n int) bool { return l.exchanges[n].Run != newest })
+	}
+	if l.isPreferred != nil {
+		hits = preferred(hits, l.isPreferred)
 	}
 	hits = preferred(hits, func(n int) bool { return l.asksForTask[n] == wantsTask })
 	hits = preferred(hits, func(n int) bool { return l.exchanges[n].Answered || l.exchanges[n].Cancelled })

@@ -48,6 +48,15 @@ func (p *Player) answerPageAfterLast(c mcpserver.Caller, m *wire.Message) []byte
 	return wire.ComposeResult(m.ID, bridge.ConvertResult(c.Stateless, isModern, m.Method, empty))
 }
 
+// isLaterPage reports whether a request is for a page of a list whose cursor the recording has.
+func (l *library) isLaterPage(m *wire.Message) bool {
+	cursor := jsonraw.First(m.Params, "cursor")
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	_, isKnown := l.pages[listPage{m.Method, jsonraw.TextOrRaw(cursor)}]
+	return cursor != nil && isKnown
+}
+
 // A listPage identifies a page of a list.
 type listPage struct{ method, cursor string }
 

@@ -74,6 +74,8 @@ type PlayerOptions struct {
 	Pass func(ctx context.Context, method string, params json.RawMessage) (
 		response *wire.Message, revision string, err error)
 	Pace Pace
+	// Continue is the real server that answers after a part of the recording. It may be nil.
+	Continue *Continuation
 	// Report receives each miss, near miss and request without a counterpart, as one line without
 	// control characters. Calls do not overlap.
 	Report func(line string)
@@ -91,8 +93,10 @@ type Player struct {
 	tally     *tally
 	handshake handshake
 	tasks     *tasks
-	hub       mcpserver.Hub
-	server    *mcpserver.Server
+	hub       *mcpserver.Hub
+	// next is the state of PlayerOptions.Continue, or nil.
+	next   *continuation
+	server *mcpserver.Server
 	// after maps the index of an exchange to the messages that followed it. The key -1 has the
 	// messages before the first exchange.
 	after map[int][]Unrequested
@@ -111,7 +115,12 @@ func NewPlayer(r Recording, o PlayerOptions) (*Player, error) {
 	}
 	l := &library{level: o.Level, tally: t, methods: map[string]bool{}, pages: map[listPage]bool{}}
 	l.index = match.NewIndex(match.Options{Level: o.Level, Load: l.loadRequest})
-	p := &Player{options: o, library: l, tally: t, after: map[int][]Unrequested{}}
+	p := &Player{options: o, library: l, tally: t, after: map[int][]Unrequested{}, hub: &mcpserver.Hub{}}
+	if o.Continue != nil {
+		p.hub = o.Continue.Hub
+		p.next = newContinuation(p, *o.Continue)
+		l.isPreferred = p.next.isPreferred
+	}
 	p.tasks = &tasks{
 		library:     l,
 		pace:        o.Pace,

@@ -15,6 +15,9 @@ import (
 // Prepare selects the response to a request. Requests get the recorded responses in the order they
 // are prepared in, whatever the order of their jobs.
 func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
+	if p.next.answers(m) {
+		return p.next.job(c, m)
+	}
 	switch m.Method {
 	case "initialize":
 		revision, refused := p.server.OpenSession(c, m)
@@ -48,6 +51,9 @@ func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 		return p.taskJob(c, m, id)
 	}
 	n, near := p.library.find(c.Revision, m)
+	if p.next.begins(n, m) {
+		return p.next.job(c, m)
+	}
 	if n < 0 {
 		return p.unrecordedJob(c, m, near)
 	}
@@ -66,6 +72,9 @@ var noTask *task
 func (p *Player) Notified(c mcpserver.Caller, m *wire.Message) {
 	if m.Method == "notifications/initialized" {
 		p.sendUnrequested(p.after[-1], c)
+	}
+	if p.next.answers(m) {
+		p.next.Server.Notified(c, m)
 	}
 }
 

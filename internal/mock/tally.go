@@ -48,6 +48,13 @@ func (t *tally) nextOf(hits []int) int {
 	return hits[min(position, len(hits)-1)]
 }
 
+// forgetRepeats lets nextOf begin with the first exchange of each request again.
+func (t *tally) forgetRepeats() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.repeats)
+}
+
 // countHit counts an exchange that is played.
 func (t *tally) countHit(n int) {
 	t.mu.Lock()

@@ -29,6 +29,7 @@ type mockOptions struct {
 	listen string
 	stdio  bool
 	play   playOptions
+	until  untilOptions
 	fault  faulty.Options
 }
 
@@ -47,6 +48,13 @@ reports it. CAPTURE is the number of a run, last, a file or - for stdin; a
 FILTER (mcpc help filters) selects exchanges.
 
 Handshakes are always kept. At the end mcpc prints which exchanges were used.
+
+--until N --then TARGET plays the recording before exchange N, and lets a real
+server answer the same client from N on: a target as for -s, or -- COMMAND.
+Requests that changed something are not repeated at the server. If a later
+request depends on one, mcpc refuses to begin; --yes continues, repeats those
+whose result has a handle (an id that the server made) that is used later, and
+replaces the handle by the new one.
 
 --match strict compares the params as values, and exact compares them byte by
 byte; loose compares only the method and the name, and takes the recorded
@@ -70,14 +78,20 @@ the language.`,
 		Example: `  mcpc call get-sum a=1 b=2 -s demo --record sums.jsonl
   mcpc call get-sum a=1 b=2 -- mcpc mock sums.jsonl --stdio
   mcpc mock sums.jsonl --listen 127.0.0.1:3001 --fail-on-miss
+  mcpc list -- mcpc mock sums.jsonl --stdio --until last --then demo
   mcpc mock --script fault.txt --listen 127.0.0.1:3001
   mcpc list -- mcpc mock --script fault.txt --stdio
   mcpc describe -vv -- mcpc mock --script fault.txt --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args, o.until.argv = cmdutil.SplitDash(cmd, args)
+			if err := o.until.validate(f, o.play); err != nil {
+				return err
+			}
 			if o.stdio && cmd.Flags().Changed("listen") {
 				return usage.New("--stdio and --listen cannot be combined", "")
 			}
-			if cmd.Flags().Changed("record") && !f.NoRecord && f.RecordTo != host.OffWord && o.play.passTo() == "" {
+			if cmd.Flags().Changed("record") && !f.NoRecord && f.RecordTo != host.OffWord && o.play.passTo() == "" &&
+				!o.until.isSet() {
 				return usage.New("mock does not record what its clients send",
 					"to record them: "+wire.Run("tap --record FILE -- mcpc mock ... --stdio")+", or over HTTP a proxy in front: "+
 						wire.Run("proxy --record FILE --to URL"))
@@ -88,7 +102,7 @@ the language.`,
 			if len(args) > 0 && o.script == "" {
 				return runPlay(cmd.Context(), f, o, args[0], args[1:])
 			}
-			if len(args) > 0 || o.script != "" && o.play.isSet(cmd) {
+			if len(args) > 0 || o.script != "" && (o.play.isSet(cmd) || o.until.isSet()) {
 				return usage.New("mock takes one recording with its flags, or --script FILE", "")
 			}
 			return runMock(cmd.Context(), f, o)
@@ -99,7 +113,13 @@ the language.`,
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001",
 		"HTTP listen `addr`ess, loopback only; port 0 selects a free port (default 127.0.0.1:3001)")
 	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
+	flags.StringVar(&o.until.until, "until", "",
+		"play up to this `exchange`, and let --then answer from it on: a number, last, or a filter")
+	flags.StringVar(&o.until.then, "then", "", "`target` that answers from --until on; or -- COMMAND")
+	flags.BoolVarP(&o.until.yes, "yes", "y", false,
+		"--until: continue although something is lost, and repeat requests that made a handle")
 	o.play.addFlags(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("then", f.CompleteServer)
 	o.fault.AddFlags(flags)
 	return cmd
 }

@@ -142,11 +142,19 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 		defer s.close(ctx)
 		options.Pass = s.send
 	}
+	target, err := openLive(ctx, f, o.until, rec, rows)
+	if err != nil {
+		return err
+	}
+	defer target.close()
+	options.Continue = target.continuation(o.stdio, rand.Text)
 	p, err := mock.NewPlayer(rec, options)
 	if err != nil {
 		return cmdutil.Exit(recorded.Unreadable(r.Path, err))
 	}
-	return serve(ctx, f, o, p, func() { printIntroduction(f, rec, rows) })
+	err = serve(ctx, f, o, p, func() { printIntroduction(f, rec, rows) })
+	target.report(p.Continued())
+	return err
 }
 
 // manyRows is the number of exchanges beyond which runPlay saves memory.
