@@ -260,7 +260,8 @@ var loginSigns = map[view.LoginState]cells.Span{
 	view.LoginSkipped: cells.Text(cells.Faint, "–"),
 }
 
-// drawStep draws a step: its state and note, its requests, and their bodies if it is unfolded.
+// drawStep draws a step: its state, its note and its requests. The selected step has its remarks too, and the
+// unfolded one the rules that were kept and the bodies.
 func (d *loginDialog) drawStep(index int) []drawn {
 	s := d.state.Steps[index]
 	nameRole := cells.Strong
@@ -286,9 +287,10 @@ func (d *loginDialog) drawStep(index int) []drawn {
 		add(cells.Plain, 5, note)
 	}
 	for _, check := range s.Checks {
-		if strings.HasPrefix(check, "fail") || strings.HasPrefix(check, "warning") {
+		isPassed := strings.HasPrefix(check, "pass ")
+		if strings.HasPrefix(check, "fail ") || strings.HasPrefix(check, "warning") {
 			add(cells.Warn, 5, check)
-		} else if isOpen {
+		} else if isOpen || !isPassed && index == d.sel {
 			add(cells.Faint, 5, check)
 		}
 	}

@@ -126,8 +126,10 @@ type fakeActor struct {
 	powers  view.Powers
 	servers []view.Server
 	faults  []view.ArmedFault
-	mu      sync.Mutex
-	done    []string
+	// login is the newest login, and loginToStart the one that Login starts.
+	login, loginToStart *view.Login
+	mu                  sync.Mutex
+	done                []string
 }
 
 func (f *fakeActor) note(what ...any) {
@@ -211,11 +213,21 @@ func (f *fakeActor) Step(_ context.Context, r view.Request, file string) (string
 
 func (f *fakeActor) Login(target string, confirmed bool) (view.Sent, error) {
 	f.note("login", target, confirmed)
+	f.setLogin(f.loginToStart)
 	return view.Sent{}, nil
 }
 
 func (f *fakeActor) LoginState() *view.Login {
-	return &view.Login{Target: "github", Steps: []view.LoginStep{{Name: "challenge of the server", State: view.LoginNow}}}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.login
+}
+
+// setLogin sets the state of the login.
+func (f *fakeActor) setLogin(l *view.Login) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.login = l
 }
 
 func (f *fakeActor) CancelLogin(target string) error { f.note("login-cancel", target); return nil }

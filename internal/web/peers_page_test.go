@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	cdppage "github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"mcpc/internal/live/view"
@@ -190,41 +188,11 @@ func peersDir() string {
 
 // TestPeerAccess looks for faults that keep people out, light and dark, small and large.
 func TestPeerAccess(t *testing.T) {
-	axe, err := os.ReadFile(filepath.Join(peersDir(), "page", "node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatalf("run scripts/peers.sh install: %v", err)
-	}
 	b := chromium.Share(t)
 	r := newDummy()
 	r.waits = 2
 	p, s := open(t, b, r, asking{&fakeActor{powers: allPowers}, r})
-	p.Run(cdppage.SetBypassCSP(true), chromedp.Reload())
-	p.Await(`document.querySelector('#filter')`)
-	p.Eval(string(axe)+"; void 0", nil)
-	seen := map[string]bool{}
-	look := func(where string) {
-		t.Helper()
-		var got []struct {
-			ID, Impact, Help string
-			Nodes            []struct {
-				HTML           string
-				FailureSummary string
-			}
-		}
-		p.Eval(`axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(r => r.violations)`, &got)
-		for _, v := range got {
-			serious := v.Impact == "serious" || v.Impact == "critical" || slices.Contains([]string{"heading-order", "empty-table-header"}, v.ID)
-			if serious && len(v.Nodes) > 0 && !seen[v.ID+v.Nodes[0].FailureSummary] {
-				seen[v.ID+v.Nodes[0].FailureSummary] = true
-				t.Errorf("%s: %s, %s: %s, %d times:\n%s\n%s", where, v.Impact, v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML[:min(300, len(v.Nodes[0].HTML))], v.Nodes[0].FailureSummary)
-			}
-		}
-		var wide struct{ Page, Window float64 }
-		p.Eval(`({ Page: document.documentElement.scrollWidth, Window: innerWidth })`, &wide)
-		if wide.Page > wide.Window+1 {
-			t.Errorf("%s: the page is %v wide in a window of %v", where, wide.Page, wide.Window)
-		}
-	}
+	look := accessFaults(t, p)
 	for _, c := range []struct {
 		scheme string
 		zoom   float64

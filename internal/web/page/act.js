@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, set, showToast, openDialog, closeDialog, shownQuery as shown, showError, formatTime, formatSeconds, countNoun, quoteValue, tryParseJSON, safeURL, views, requestTitle } from './lib.js';
 import { Dialog, Form, Tree, Link, Markdown, nav, onDialogOpened, defaultValues, copyText, rowTone } from './ui.js';
 import { useDocs, moveTab } from './views.js';
+import { Login, logIn, canHelp } from './login.js';
 
 let data;
 export const useData = d => { data = d; };
@@ -64,6 +65,7 @@ const actions = [
   { key: 't', name: () => S.view === 'home' ? 'Try the server' : 'Try a tool…', need: powerReason('call'), run: () => S.view === 'home' && nav.item ? tryServer(nav.item.name) : selectedTool() ? tryTool(nav.item) : withRow(r => tryTool(null, r)) },
   { key: 'A', name: 'Connect to a URL or demo', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); focusWhenDrawn('add'); } },
   { key: 'R', name: 'Ask the servers of Home again', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); checkServers(); } },
+  { key: 'L', name: 'Log in to the server', when: () => S.view === 'home' ? nav.item : hasRow(), need: powerReason('call'), run: () => S.view === 'home' ? logInTo(nav.item.name) : withRow(r => canHelp(r) ? logInTo(r.target) : set({ toast: 'Log in: this exchange was not refused with HTTP 401 or 403. In Home, L logs in to a server.', bad: true })), bar: () => canHelp(S.picked) },
   { key: 'm', name: 'Mark', when: hasRow, need: powerReason('mark'), run: () => withRow(r => setMark(r, !r.mark, r.note || '')), bar: true },
   { key: 'n', name: 'Note…', when: hasRow, need: powerReason('mark'), run: () => withRow(row => openDialog('note', { row })), bar: true },
   { key: 'a', name: 'Answer the server', when: hasAny('questions'), run: () => focusWhenDrawn('questions') },
@@ -160,7 +162,7 @@ export function Button({ k, short }) {
   return html`<button class="act" aria-disabled=${no ? 'true' : undefined} title=${`${actionName(a)} (${k})${no ? ': ' + no : ''}`} onClick=${() => runAction(a)}>${short || actionName(a)} <kbd>${k}</kbd>${no && a.need && a.need() ? html`<span class="sr">: ${no}</span>` : ''}</button>`;
 }
 export function Actions() {
-  const list = actions.filter(a => a.bar), no = [...new Set(list.map(a => a.need && a.need()).filter(Boolean))];
+  const list = actions.filter(a => typeof a.bar === 'function' ? a.bar() : a.bar), no = [...new Set(list.map(a => a.need && a.need()).filter(Boolean))];
   return html`<div class="buttons" role="toolbar" aria-label="This exchange">${list.map(a => html`<${Button} k=${a.key} />`)}${no.map(t => html`<span class="dim">Disabled: ${t}</span>`)}</div>`;
 }
 
@@ -201,6 +203,8 @@ export function tryTool(tool, r) {
   const no = powerReason('call')();
   if (no) set({ toast: 'Try a tool: ' + no, bad: true }); else openDialog('try', { tool, row: r });
 }
+// logInTo logs in to a server.
+export const logInTo = target => (no => no ? set({ toast: 'Log in: ' + no, bad: true }) : logIn(data, target))(powerReason('call')());
 export const openMenu = (menu, r) => openDialog('menu', { menu, row: r });
 
 // menuChoices lists the choices for a row: key, name, what they do.
@@ -357,6 +361,7 @@ export function Dialogs() {
     case 'note': return html`<${Note} row=${d.row} />`;
     case 'intercept': return html`<${Intercept} />`;
     case 'export': return html`<${Export} />`;
+    case 'login': return html`<${Login} data=${data} />`;
     case 'compare': return html`<${Compare} />`;
     case 'report': return html`<${Dialog} wide title="Report"><${Markdown} text=${`${data.notes || ''}\n\n${data.report || ''}`} /><//>`;
     case 'text': return html`<${Dialog} title=${d.title}><pre>${d.text}</pre><//>`;

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, countNoun, formatSeconds } from './lib.js';
 import { nav, copyText } from './ui.js';
 import { useDocs } from './views.js';
-import { Button, checkServers, tryServer, powerReason } from './act.js';
+import { Button, checkServers, tryServer, logInTo, powerReason } from './act.js';
 
 const stateOf = s => s.asking ? 'asking…' : s.text || 'not asked';
 const toneOf = s => s.asking ? 'open' : s.failed ? 'failed' : s.state === 'ok' ? 'ok' : 'dim';
@@ -15,7 +15,7 @@ function Card({ s, on, no, select }) {
     <p class="text"><span class=${'tone ' + toneOf(s)}>${signOf(s)} ${stateOf(s)}</span>${s.tools !== undefined && html`<span class="dim">, ${[countNoun(s.tools, 'tool'), formatSeconds(s.seconds), s.protocol].filter(Boolean).join(', ')}</span>`}</p>
     ${s.help && html`<p class="command"><code>${s.help}</code> <button aria-label=${'Copy what helps ' + s.name} onClick=${() => copyText(s.help)}>Copy</button></p>`}
     <div class="buttons"><button class="main" aria-disabled=${no ? 'true' : undefined} title=${no || 'Connect and list the tools (t)'} aria-label=${'Try ' + s.name} onClick=${() => tryServer(s.name)}>Try</button>
-      ${s.commands.map(c => html`<button title=${c.line} aria-label=${`${c.name}: ${c.line}`} onClick=${() => copyText(c.line)}>${c.name}</button>`)}</div></li>`;
+      ${s.commands.map(c => c.key === 'l' ? html`<button aria-disabled=${no ? 'true' : undefined} title=${no || 'Log in, and see each step (L)'} aria-label=${'Log in to ' + s.name} onClick=${() => logInTo(s.name)}>Log in</button>` : html`<button title=${c.line} aria-label=${`${c.name}: ${c.line}`} onClick=${() => copyText(c.line)}>${c.name}</button>`)}</div></li>`;
 }
 
 export function Home({ data }) {
