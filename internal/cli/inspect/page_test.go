@@ -3,12 +3,14 @@ package inspect_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"mcpc/internal/demo"
 	"mcpc/internal/tests/clitest"
 )
 
@@ -72,6 +74,40 @@ func TestInspectWebHome(t *testing.T) {
 	p.Has("try", `{"target":"demo"}`, `"target":"demo"`)
 	p.Has("try", `{"target":"touch x"}`, "mcpc inspect -- COMMAND")
 	p.Has("try", `{"target":"http://127.0.0.1:1/mcp"}`, "connection refused")
+}
+
+// A page logs in only with --allow call, and at a server that the user did not configure only after a
+// question. It gets each step of the login.
+func TestInspectWebLogin(t *testing.T) {
+	server := httptest.NewServer(demo.Protect(demo.Handler(demo.Options{Now: time.Now}), time.Now))
+	t.Cleanup(server.Close)
+	target := `{"target":"` + server.URL + `/mcp"}`
+	b := clitest.EnterHome(t)
+	p := b.Page()
+	p.Has("login", target, "not allowed: start mcpc inspect with --allow=")
+	p.Has("login-cancel", target, "not allowed: start mcpc inspect with --allow=")
+	p = b.Page("--allow", "call")
+	p.Has("login-cancel", target, "no such login is running")
+	p.Has("login", target, `"confirm":"Send requests to `+server.URL)
+	if got := string(p.Send("GET", "/api/login", "")); strings.TrimSpace(got) != "null" {
+		t.Errorf("a login before the consent: %s", got)
+	}
+	p.Has("login", target[:len(target)-1]+`,"confirmed":true}`, "{}")
+	got := ""
+	for begin := time.Now(); !strings.Contains(got, `"done":true`) && time.Since(begin) < time.Minute; {
+		got = string(p.Send("GET", "/api/login", ""))
+	}
+	for _, want := range []string{`"name":"first request with the token","state":"done"`, `"row":"`, `POST`, `access_token`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the login has no %s: %s", want, got)
+		}
+	}
+	if strings.Contains(got, `"error":`) {
+		t.Errorf("the login failed: %s", got)
+	}
+	if list := b.MCPC("-s", server.URL+"/mcp", "list"); list.Code != 0 {
+		t.Errorf("a command after the login: %+v", list)
+	}
 }
 
 // The file for a colleague is a page by its name, and a recording by its content: of one call it has

@@ -231,6 +231,7 @@ func (a *Actor) sendFirstRequest(ctx context.Context, l *login) wire.Outcome {
 	g.Server = l.server
 	g.ServerGiven = true
 	c, out := connect.Dial(ctx, &g.Env, connect.Options{})
+	row := a.lastRowKey(g, "initialize")
 	if out.OK() {
 		_, out = c.Listed(ctx, connect.ToolKind, nil)
 		if out.Kind == wire.RPCFailed { // such as a server without tools: it accepted the token
@@ -238,7 +239,10 @@ func (a *Actor) sendFirstRequest(ctx context.Context, l *login) wire.Outcome {
 		}
 	}
 	out = connect.Explain(&g.Env, out)
-	l.setRow(stepFirstRequest, a.lastRowKey(g, "tools/list"))
+	if row == "" { // a remembered session was resumed without a request
+		row = a.lastRowKey(g, "tools/list")
+	}
+	l.setRow(stepFirstRequest, row)
 	c.Close(ctx)
 	g.Env.EndRecording(out, out.ExitCode())
 	return out
