@@ -34,7 +34,7 @@ func TestEveryRuleHasItsGate(t *testing.T) {
 		}
 		for what, known := range map[string]bool{
 			"severity":   slices.Contains([]conv.Severity{conv.Error, conv.Warn, conv.Info}, r.Severity),
-			"mode":       slices.Contains([]lint.Mode{lint.Passive, lint.Safe, lint.Negative, lint.Calls}, r.Mode),
+			"mode":       slices.Contains([]lint.Mode{lint.Passive, lint.Safe, lint.Negative, lint.Calls, lint.Fuzz}, r.Mode),
 			"transport":  slices.Contains([]string{"any", "stdio", "http", "streamable", "sse"}, r.Transport),
 			"capability": slices.Contains([]string{"any", "tools", "prompts", "resources", "logging", "completions", "tasks"}, r.Capability),
 			"text":       r.Title != "" && r.Fix != "" && r.Source != "" && len(r.Tags) > 0 && r.Tags[0] != "",
@@ -49,7 +49,7 @@ func TestEveryRuleHasItsGate(t *testing.T) {
 			t.Errorf("internal/lint/rules has a check of %s, which internal/lint/rules.txt does not have", c.ID)
 		}
 	}
-	want := map[lint.Mode]int{lint.Passive: 133 + 14, lint.Safe: 30 + 1, lint.Negative: 36, lint.Calls: 12}
+	want := map[lint.Mode]int{lint.Passive: 133 + 14, lint.Safe: 30 + 1, lint.Negative: 36, lint.Calls: 12, lint.Fuzz: 5}
 	if diff := cmp.Diff(want, modes); diff != "" {
 		t.Errorf("internal/lint/rules.txt has other numbers of rules than this test: if that is right, change want\n%s", diff)
 	}

@@ -23,6 +23,7 @@ const (
 	Safe     Mode = "A-safe"
 	Negative Mode = "A-neg"
 	Calls    Mode = "A-call"
+	Fuzz     Mode = "A-fuzz"
 )
 
 // A Rule is an obligation of a server, or of a client if its id begins with "client".

@@ -20,6 +20,13 @@ func Example(schema json.RawMessage) json.RawMessage {
 	return m.makeValue(New(schema).Schema(), "", 0)
 }
 
+// Example returns a value as the function Example does, for the member called name. A schema with a
+// reference to itself gets a value, too.
+func (s Schema) Example(name string) json.RawMessage {
+	m := generator{valuesLeft: 2000}
+	return m.makeValue(s, name, 0)
+}
+
 // Placeholder returns arguments for a tool without a valid example: at most 100 of the required
 // members, or of all members if no member is required. The result is not JSON: each value is the
 // bare word VALUE, for the user to replace.

@@ -55,16 +55,16 @@ func parseNumber(text string) (number, bool) {
 // isMultiple reports whether x is a multiple of y. known is false if the numbers are too large to
 // divide.
 func isMultiple(x, y string) (is, known bool) {
-	a, okA := rational(x)
-	b, okB := rational(y)
+	a, okA := Rational(x)
+	b, okB := Rational(y)
 	if !okA || !okB || b.Sign() == 0 {
 		return false, false
 	}
 	return a.Quo(a, b).IsInt(), true
 }
 
-// rational parses a number of at most 40 digits between 1e-40 and 1e40.
-func rational(text string) (*big.Rat, bool) {
+// Rational parses a JSON number of at most 40 digits between 1e-40 and 1e40.
+func Rational(text string) (*big.Rat, bool) {
 	n, ok := parseNumber(text)
 	if !ok || len(n.digits) > 40 || n.magnitude > 40 || n.magnitude < -40 {
 		return nil, false

@@ -50,7 +50,7 @@ var failWords = []string{verdict.Error, verdict.Warn, "never"}
 func NewCheck(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "check [TARGET | CAPTURE] [-- COMMAND...]",
+		Use:   "check [TARGET | CAPTURE] [--fuzz [TOOL...]] [-- COMMAND...]",
 		Short: "check a server, or recorded traffic, against the specification",
 		Long: `Check a server, or the traffic in a recording, against the rules of the
 specification. The report begins with the steps of a connection: DNS, TCP, TLS,
@@ -60,8 +60,9 @@ applicable, and never fails.
 
 By default the server gets well-formed requests that change nothing, at most 5
 a second unless it is on this machine. --negative adds malformed requests,
---call and --call-read-only tool calls, --deep all of them. A CAPTURE is a
-file, - for stdin, the number of a run (42) or of an exchange (42.3), or
+--call and --call-read-only tool calls, --deep all of them. --fuzz calls tools
+that are marked as read-only with generated arguments: valid ones at the limits
+of the inputSchema, and ones that violate one constraint. A CAPTURE is a file, - for stdin, the number of a run (42) or of an exchange (42.3), or
 "last"; nothing is sent.
 
 Exit code 0: no finding at or above --fail-on; 1: findings; 4, 7, 8, 9: the
@@ -71,6 +72,7 @@ no SARIF file is written: its consumers treat a missing finding as fixed.`,
 		Example: `  mcpc check demo
   mcpc check demo --era both --json
   mcpc check demo --fail-on warn --sarif check.sarif
+  mcpc check demo --fuzz
   mcpc check --explain L106`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words, argv := cmdutil.SplitDash(cmd, args)
@@ -127,6 +129,9 @@ func (o *options) readWords(f *cmdutil.Factory, words []string) error {
 	if err := o.checkCallArguments(words); err != nil {
 		return err
 	}
+	if o.probes.Fuzz.On {
+		words = o.takeFuzzTools(f, words)
+	}
 	if len(words) > 1 {
 		return usage.New("check takes one server or one capture",
 			"to check a stdio server, put its command after --: mcpc check -- COMMAND")
@@ -141,11 +146,27 @@ func (o *options) readWords(f *cmdutil.Factory, words []string) error {
 		}
 		return f.SetServer(word, o.argv)
 	}
+	if o.probes.Fuzz.On {
+		return usage.New("--fuzz calls the tools of a server, and "+word+" is a recording",
+			wire.Run("check demo --fuzz")+" names a server")
+	}
 	if f.ServerGiven || o.argv != nil {
 		return usage.New("a capture and a server are given", "use only one of them")
 	}
 	o.capture = word
 	return nil
+}
+
+// takeFuzzTools takes the names of tools for --fuzz from the words, and returns the other words: the
+// first one if no flag or command names the server.
+func (o *options) takeFuzzTools(f *cmdutil.Factory, words []string) []string {
+	serverWords := 1
+	if f.ServerGiven || o.argv != nil {
+		serverWords = 0
+	}
+	serverWords = min(serverWords, len(words))
+	o.probes.Fuzz.Tools = words[serverWords:]
+	return words[:serverWords]
 }
 
 // checkCallArguments returns an error if the user gave arguments of --call as words (name=value),

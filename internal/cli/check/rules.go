@@ -23,6 +23,7 @@ var modeWords = map[lint.Mode]string{
 	lint.Safe:     "check sends well-formed requests that change nothing",
 	lint.Negative: "check --negative sends malformed requests",
 	lint.Calls:    "check --call TOOL calls a tool",
+	lint.Fuzz:     "check --fuzz calls the tools that only read, with generated arguments",
 }
 
 // explainRule prints one rule.

@@ -172,4 +172,5 @@ func (t *textWriter) writeFinding(f Finding) {
 		row("see", "mcpc show "+e.Exchange)
 	}
 	row("again", f.Repeat)
+	row("step", f.Step)
 }

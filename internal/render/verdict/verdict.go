@@ -87,7 +87,10 @@ type Finding struct {
 	Source    string     `json:"source"`
 	Fix       string     `json:"fix"`
 	// Repeat is a command that sends the same request; "" if no command can send it.
-	Repeat      string `json:"repeat,omitempty"`
+	Repeat string `json:"repeat,omitempty"`
+	// Step is a step of a *.mcpc.yaml that sends the same request, in JSON, and expects the right kind
+	// of answer; "" if there is none.
+	Step        string `json:"step,omitempty"`
 	Fingerprint string `json:"fingerprint"`
 }
 
@@ -223,6 +226,7 @@ func (f *Finding) plainText() string {
 	add("fix", f.Fix)
 	add("source", f.Source)
 	add("repeat", f.Repeat)
+	add("step", f.Step)
 	return strings.Join(lines, "\n")
 }
 

@@ -28,7 +28,7 @@ var floors = [][]string{
 		"yaml",
 	},
 	{
-		"bench", "capture", "card", "client", "codegen", "demo", "diff", "judge", "lint", "mock", "question",
+		"bench", "capture", "card", "client", "codegen", "demo", "diff", "fuzz", "judge", "lint", "mock", "question",
 		"reload", "render", "saved", "shape", "state", "target", "telemetry", "validate",
 	},
 	{"connect", "live", "proxy", "tui", "web"},

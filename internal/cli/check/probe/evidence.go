@@ -36,6 +36,9 @@ type Recording struct {
 	// Revision returns the revision that a probe was judged by, or "" if no probe has the evidence.
 	// It may be nil.
 	Revision func(spot conv.Spot) string
+	// Step returns the step of a *.mcpc.yaml that sends the request of the evidence again, or "". It may
+	// be nil.
+	Step func(spot conv.Spot) string
 	// Several is set if the rows are of several servers: each finding then names its server.
 	Several bool
 }
@@ -74,6 +77,9 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 					repeatWords[row] = repeatWordsOf(row)
 				}
 				finding.Repeat = rec.Repeat(spot, repeatWords[row])
+			}
+			if i == 0 && rec.Step != nil {
+				finding.Step = rec.Step(spot)
 			}
 		}
 		r.Findings = append(r.Findings, finding)

@@ -19,13 +19,17 @@ type Options struct {
 	Negative, ReadOnly, Auth bool
 	// MaxRequests is the number of requests after which the check stops; 0 means no limit.
 	MaxRequests int
+	// Fuzz says which tools are called with generated arguments.
+	Fuzz FuzzOptions
 	// Calls are the parsed values of --call; Validate sets them.
 	Calls []Call
 
-	deep  bool
-	words []string
-	rate  string
-	seed  int64
+	deep bool
+	// maxRequests is the flag of MaxRequests.
+	maxRequests *pflag.Flag
+	words       []string
+	rate        string
+	seed        int64
 }
 
 // A Call is a value of --call: a tool and its arguments.
@@ -50,6 +54,8 @@ func (o *Options) Declare(flags *pflag.FlagSet) {
 	flags.StringVar(&o.rate, "rate", "", "limit of requests: `5/s`, 30/m, 0 for no limit")
 	flags.IntVar(&o.MaxRequests, "max-requests", 200, "stop after this `number` of requests (0 for no limit)")
 	flags.Int64Var(&o.seed, "seed", 1, "seed for random values, a `number`")
+	o.maxRequests = flags.Lookup("max-requests")
+	o.Fuzz.declare(flags)
 }
 
 // Validate parses the values of the flags, and refuses invalid ones.
@@ -64,6 +70,12 @@ func (o *Options) Validate() error {
 	}
 	if o.MaxRequests < 0 {
 		return usage.New("--max-requests must be 0 or more", "0 means no limit")
+	}
+	if err := o.Fuzz.validate(); err != nil {
+		return err
+	}
+	if o.Fuzz.On && !o.maxRequests.Changed && o.MaxRequests > 0 {
+		o.MaxRequests += 2 * o.Fuzz.Budget // --budget limits them, and some calls are followed by a list
 	}
 	o.Calls = nil
 	for _, word := range o.words {
@@ -107,6 +119,8 @@ func (o *Options) Runs(mode lint.Mode) bool {
 		return o.Negative
 	case lint.Calls:
 		return len(o.Calls) > 0 || o.ReadOnly
+	case lint.Fuzz:
+		return o.Fuzz.On
 	}
 	return true
 }

@@ -111,6 +111,9 @@ func (b *bench) runProbes(ctx context.Context) {
 			b.runProbe(ctx, p, rules)
 		}
 	}
+	if b.request.Send.Fuzz.On && b.whyStopped(ctx) == "" {
+		b.fuzzTools(ctx, judged)
+	}
 	b.explainUnjudged(ctx, judged)
 }
 

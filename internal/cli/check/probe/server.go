@@ -44,6 +44,9 @@ type judge struct {
 	serverEnd wire.Outcome
 	// unlisted are the tools of --call that the server does not list.
 	unlisted []string
+	// fuzzNotes say what the fuzz test did; fuzzFailure is the outcome of a wrong name of a tool.
+	fuzzNotes   []string
+	fuzzFailure wire.Outcome
 
 	// mu guards the fields below: the traffic so far.
 	mu sync.Mutex
@@ -55,6 +58,9 @@ type judge struct {
 	sent int
 	// probed are the requests of probes, by the frame that is their evidence.
 	probed map[conv.Spot]probedRequest
+	// violations are the ones that the linter found, by their fingerprints, with the first frame of each;
+	// recent are the ones since the last call of a fuzz test: the last frame of each.
+	violations, recent map[string]conv.Spot
 	// lastID is the id of the last request on any connection.
 	lastID  int64
 	slowest slowestAnswers
@@ -66,7 +72,9 @@ type lastFrames struct{ sent, head, received uint64 }
 
 // A probedRequest is a request of a probe: the revision that its answer is judged by, and the words
 // of the mcpc command that sends it again, or "" if no command does.
-type probedRequest struct{ revision, words string }
+//
+// step is the step of a *.mcpc.yaml that does the same, or "".
+type probedRequest struct{ revision, words, step string }
 
 // A session is a session with the server on its own connection, and the settings to open more like
 // it.
@@ -129,9 +137,10 @@ type Request struct {
 func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	f := o.Factory
 	j := &judge{
-		f: f, request: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f), OwnClient: true}),
-		muted: map[int]bool{}, lastFrames: map[int]lastFrames{}, probed: map[conv.Spot]probedRequest{},
+		f: f, request: o, muted: map[int]bool{}, lastFrames: map[int]lastFrames{},
+		probed: map[conv.Spot]probedRequest{}, violations: map[string]conv.Spot{}, recent: map[string]conv.Spot{},
 	}
+	j.linter = lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f), OwnClient: true, Found: j.recordViolation})
 	defer f.StartSpinner()()
 	f.ShowTraffic(f.Verbose, f.Explain)
 	pins, _ := Pins(o.Era, f.Protocol)
@@ -164,6 +173,9 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	if j.failure.OK() && len(j.unlisted) > 0 {
 		j.failure = usage.Outcome(usage.New("--call: the server lists no tool "+commaJoin(slices.Compact(j.unlisted)...),
 			wire.RunOnServer("list")+" shows them"))
+	}
+	if j.failure.OK() {
+		j.failure = j.fuzzFailure
 	}
 	cause := context.Cause(ctx)
 	if cause != nil {
@@ -375,7 +387,11 @@ func (j *judge) makeReport() *verdict.Report {
 	r := &j.report
 	r.Ladder = j.ladder.steps
 	r.Requests = j.sent
-	rec := Recording{Repeat: j.repeat, Revision: func(spot conv.Spot) string { return j.probed[spot].revision }}
+	rec := Recording{
+		Repeat:   j.repeat,
+		Revision: func(spot conv.Spot) string { return j.probed[spot].revision },
+		Step:     func(spot conv.Spot) string { return j.probed[spot].step },
+	}
 	recording, name, number := openOwnRecording(j.f)
 	r.Recording = name
 	r.Run = number
@@ -398,6 +414,10 @@ func (j *judge) makeReport() *verdict.Report {
 	if !j.request.Send.Runs(lint.Calls) {
 		r.Lacks = append(r.Lacks, "--call")
 	}
+	if !j.request.Send.Runs(lint.Fuzz) {
+		r.Lacks = append(r.Lacks, "--fuzz")
+	}
+	r.Notes = append(r.Notes, j.fuzzNotes...)
 	if j.pacer != nil && j.pacer.whyStopped() != "" {
 		r.Notes = append(r.Notes, j.pacer.whyStopped())
 	}
