@@ -60,10 +60,11 @@ applicable, and never fails.
 
 By default the server gets well-formed requests that change nothing, at most 5
 a second unless it is on this machine. --negative adds malformed requests,
---call and --call-read-only tool calls, --deep all of them. --fuzz calls tools
-that are marked as read-only with generated arguments: valid ones at the limits
-of the inputSchema, and ones that violate one constraint. A CAPTURE is a file, - for stdin, the number of a run (42) or of an exchange (42.3), or
-"last"; nothing is sent.
+--call and --call-read-only tool calls, --deep all of them. --fuzz calls the
+tools that are marked as read-only, or some of them, with generated arguments:
+valid ones at the limits of the inputSchema, and ones that violate one
+constraint. A CAPTURE is a file, - for stdin, the number of a run (42) or of an
+exchange (42.3), or "last"; nothing is sent.
 
 Exit code 0: no finding at or above --fail-on; 1: findings; 4, 7, 8, 9: the
 server could not be checked, or only in part: 9 if --max-time ended the check, 7
@@ -72,7 +73,7 @@ no SARIF file is written: its consumers treat a missing finding as fixed.`,
 		Example: `  mcpc check demo
   mcpc check demo --era both --json
   mcpc check demo --fail-on warn --sarif check.sarif
-  mcpc check demo --fuzz
+  mcpc check demo --fuzz get-sum
   mcpc check --explain L106`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words, argv := cmdutil.SplitDash(cmd, args)
