@@ -132,7 +132,7 @@ func (a *actor) Catalog(_ context.Context, target string) (view.Catalog, error) 
 	if target == "github" {
 		return view.Catalog{}, errors.New("connection refused")
 	}
-	return view.Catalog{Target: target}, nil
+	return catalogOf(target), nil
 }
 
 func (a *actor) Complete(_ context.Context, c view.Completion) (view.Completed, error) {
@@ -207,4 +207,27 @@ func asks() view.Question {
 
 func heldMessage(id string) view.Held {
 	return view.Held{ID: id, Row: "42.3", Client: "Claude Desktop", Server: "github", Dir: "sent", Method: "tools/call", Name: "delete_repo", Text: `{"repo":"mcpc"}`, Since: clockStart, Until: clockStart.Add(10 * time.Minute)}
+}
+
+// catalogOf returns what the server with a target offers.
+func catalogOf(target string) view.Catalog {
+	tool := json.RawMessage(`{"type":"object","required":["title"],"properties":{"title":{"type":"string"},"labels":{"type":"array","items":{"type":"string"}}}}`)
+	text := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
+	return view.Catalog{
+		Target: target, Server: "github", Title: "Git Hub", Version: "2.1", Revision: "2026-07-28", Instructions: "Ask before you delete.",
+		Lists: []view.OfferList{
+			{Kind: view.KindTool, Offers: []view.Offer{
+				{
+					Kind: view.KindTool, Name: "create_issue", Title: "Create an issue", Description: "Creates an issue in a repository.", Schema: tool,
+					Command: []string{"mcpc -s github call create_issue ", ""}, Last: &view.LastGood{Key: "42.2", Arguments: json.RawMessage(`{"title":"old"}`)},
+				},
+				{Kind: view.KindTool, Name: "delete_repo", Description: "Deletes it.", Destructive: true, Schema: json.RawMessage(`{"type":"object"}`)},
+				{Kind: view.KindTool, Name: "ev\x1b[31mil\u202e", Description: "\x1b]0;x\x07", Refused: "entry 2 has no \x1b[2Jname"},
+			}},
+			{Kind: view.KindPrompt, Offers: []view.Offer{{Kind: view.KindPrompt, Name: "weather", Schema: text}}},
+			{Kind: view.KindResource, Offers: []view.Offer{{Kind: view.KindResource, Name: "demo://readme", Title: "Readme", MIMEType: "text/markdown"}}},
+			{Kind: view.KindTemplate, Offers: []view.Offer{{Kind: view.KindTemplate, Name: "demo://{city}", Schema: text}}},
+			{Kind: view.KindTask, Offers: []view.Offer{{Kind: view.KindTask, Name: "task-1", Title: "create_issue", Status: "working"}}},
+		},
+	}
 }

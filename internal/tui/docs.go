@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// docColumns has the columns of the views of documents: tools, streams, secrets, servers.
+// docColumns has the columns of the views of documents: tools, streams, secrets, servers, offers.
 var docColumns = map[string][]cells.Column{
 	"Tools": {
 		{Head: "", Width: 1},
@@ -54,6 +54,13 @@ var docColumns = map[string][]cells.Column{
 		{Head: "places", Width: 10, Flex: 2, DropOrder: 1},
 		{Head: "servers", Width: 10, Flex: 2},
 	},
+	"Try": {
+		{Head: "", Width: 1},
+		{Head: "name", Width: 16, Flex: 3},
+		{Head: "title", Width: 10, Flex: 2, DropOrder: 2},
+		{Head: "type", Width: 10, DropOrder: 3},
+		{Head: "description", Width: 16, Flex: 5, DropOrder: 1},
+	},
 	"Home": {
 		{Head: "", Width: 1},
 		{Head: "server", Width: 14, Flex: 2},
@@ -77,6 +84,8 @@ func docCell(clock screenClock, doc any, head string) cells.Span {
 		return secretCell(d, head)
 	case *view.Server:
 		return serverCell(d, head)
+	case *view.Offer:
+		return offerCell(d, head)
 	}
 	return cells.Blank(0)
 }
@@ -233,6 +242,8 @@ func docText(doc any, w int) []cells.Line {
 		add(cells.Faint, "f shows all exchanges with it")
 	case *view.Server:
 		serverText(d, add)
+	case *view.Offer:
+		offerText(d, add)
 	}
 	return lines
 }

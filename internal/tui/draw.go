@@ -20,6 +20,7 @@ const (
 	conversationsWidth      = 28
 	widerConversationsWidth = 34
 	widestConversations     = 40
+	kindsWidth              = 22 // of the Try view, in place of the conversations
 	headWithFilterMinHeight = 16 // the header has the filter line
 	headWithRuleMinHeight   = 20 // the header ends with a rule
 )
@@ -66,11 +67,16 @@ func (m *model) layout() screenLayout {
 	} else if m.w >= widerMinWidth {
 		screen.left = widerConversationsWidth
 	}
+	isBeside := m.w >= detailBesideMinWidth
+	if m.view == viewTry { // the result is beside the form
+		screen.left = kindsWidth
+		isBeside = true
+	}
 	screen.main -= screen.left + 1
 	if m.detail.key == "" {
 		return screen
 	}
-	if m.w >= detailBesideMinWidth {
+	if isBeside {
 		screen.detail = screen.main * 9 / 20 // the list has a little more than half
 		screen.main -= screen.detail + 1
 	} else if m.h >= detailBelowMinHeight {
@@ -146,7 +152,11 @@ func (m *model) drawPanes(p screenLayout) [][]drawn {
 		add(cells.Fill(m.drawConversations(p.left, p.body), p.left, p.body), atTop, !afterBar)
 	}
 	if p.main > 0 {
-		form := m.drawForm(p.main, p.mainHeight*3/5)
+		share := p.mainHeight * 3 / 5
+		if m.view == viewTry {
+			share = p.mainHeight * 3 / 4
+		}
+		form := m.drawForm(p.main, share)
 		height := p.mainHeight - len(form)
 		list := cells.Fill(m.drawMain(p.main, height), p.main, height)
 		form = cells.Fill(form, p.main, len(form))
@@ -184,7 +194,7 @@ func (m *model) drawHeader(p screenLayout) []cells.Line {
 func (m *model) drawTabs() cells.Line {
 	var line cells.Line
 	for i, name := range viewNames {
-		if i == viewHome && !m.status.Home {
+		if i == viewHome && !m.status.Home || i == viewTry && !m.act.powers.Call {
 			continue
 		}
 		text := " " + viewKeys[i] + " "
@@ -282,8 +292,12 @@ func (m *model) footerHints() []string {
 		return m.dialog.hints()
 	case m.focus == paneFilter:
 		return []string{"Enter keep", "Tab complete", "↑↓ choose", "Esc back"}
-	case m.focus == paneForm && m.act.tool != nil:
-		return []string{"Tab next", "Space choose", "Ctrl-S call", "Esc close"}
+	case m.focus == paneForm && m.act.request != nil:
+		hints := []string{"Tab next", "Space choose", "Ctrl-S call", "Esc close"}
+		if m.try.running == m.act.request {
+			hints = append([]string{"Ctrl-X cancel"}, hints...)
+		}
+		return hints
 	case m.focus == paneForm:
 		return []string{"Tab next", "Space choose", "Ctrl-S accept", "Esc back to the list, answers are kept"}
 	case m.focus == paneHeld:
@@ -326,6 +340,8 @@ func (m *model) listHints() []string {
 	switch m.view {
 	case viewTools:
 		hints = []string{"Enter last call", "t try", "/ filter", "? keys", "x export", "f like this", "q quit"}
+	case viewTry:
+		hints = []string{"Enter form", "/ search", "←→ kind", "y copy", "u follow", "X cancel", "R list again", "? keys", "q quit"}
 	case viewHome:
 		hints = []string{"Enter try", "y copy", "A add", "R check", "1 talk", "? keys", "q quit"}
 		if s := m.selectedServer(); s != nil && s.State == needsLogin {

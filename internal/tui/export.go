@@ -15,6 +15,9 @@ func (m *model) copyMenu() tea.Cmd {
 	if s := m.selectedServer(); s != nil {
 		return m.serverMenu(s)
 	}
+	if o := m.selectedOffer(); o != nil && m.focus != paneDetail {
+		return m.copyOffer(o)
+	}
 	d := &menu{title: "copy"}
 	if line := m.lineUnderCursor(); line != nil {
 		pointer := line.pointer

@@ -67,6 +67,9 @@ func (m *model) loadSuggestions() tea.Cmd {
 // openFilter focuses the filter line, at the start of a new word.
 func (m *model) openFilter() tea.Cmd {
 	m.focus = paneFilter
+	if m.view == viewTry { // it has a search of its own
+		return nil
+	}
 	if text := strings.TrimSpace(m.query.line.Text()); text != "" {
 		m.query.line.Set(text + " ")
 	}
@@ -134,6 +137,9 @@ func (m *model) complete() tea.Cmd {
 
 // drawFilter draws the filter line with its text, and its error or the number of rows.
 func (m *model) drawFilter(w int) cells.Line {
+	if m.view == viewTry {
+		return m.drawSearch(w)
+	}
 	q := &m.query
 	right := cells.TextLine(cells.Faint, countNoun(m.list().total, "exchange", "exchanges")+" ")
 	errorStart := noError
@@ -167,7 +173,7 @@ func (m *model) drawFilter(w int) cells.Line {
 // among them. It draws nothing unless the filter line has the focus.
 func (m *model) drawSuggestions(w, h int) []drawn {
 	q := &m.query
-	if m.focus != paneFilter {
+	if m.focus != paneFilter || m.view == viewTry {
 		return nil
 	}
 	room := min(len(q.suggestions), max(h/2, 1), 8)

@@ -560,6 +560,17 @@ func (f *form) markError(pointer, text string) {
 	}
 }
 
+// givenValues returns the values of the fields that have a valid one, and marks no field.
+func (f *form) givenValues() json.RawMessage {
+	values := json.RawMessage("{}")
+	for _, q := range f.root.children {
+		if value, err := q.jsonValue(); err == nil && value != nil && q.shape == singleShape {
+			values = jsonraw.With(values, q.Name, value)
+		}
+	}
+	return values
+}
+
 // Values returns the values of the fields, valid or not.
 func (f *form) Values() json.RawMessage { content, _ := f.Content(); return content }
 

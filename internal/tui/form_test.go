@@ -56,7 +56,7 @@ func press(f *form, words ...string) {
 }
 
 func TestFormFillsNestedValues(t *testing.T) {
-	f := newForm(json.RawMessage(nested), nil, callButton)
+	f := newForm(json.RawMessage(nested), nil, "Call")
 	if want := "name * address * street * zip tags people level limit by tree free"; names(f) != want {
 		t.Errorf("the fields are %s, want %s", names(f), want)
 	}
@@ -102,7 +102,7 @@ func TestFormFillsNestedValues(t *testing.T) {
 	if !ok || string(got) != want {
 		t.Errorf("all: %s, %t, want %s", got, ok, want)
 	}
-	again := newForm(json.RawMessage(nested), got, callButton)
+	again := newForm(json.RawMessage(nested), got, "Call")
 	if back, ok := again.Content(); !ok || string(back) != want {
 		t.Errorf("filled with its own content: %s, %t", back, ok)
 	}
@@ -119,7 +119,7 @@ func TestFormFillsNestedValues(t *testing.T) {
 
 func TestFormKeepsValuesWithoutField(t *testing.T) {
 	const given = `{"name":"Ada","address":{"street":"S","other":[1]},"more":{"a":1},"level":{"odd":true}}`
-	f := newForm(json.RawMessage(nested), json.RawMessage(given), callButton)
+	f := newForm(json.RawMessage(nested), json.RawMessage(given), "Call")
 	got, ok := f.Content()
 	want := `{"name":"Ada","address":{"street":"S","other":[1]},"level":{"odd":true},"more":{"a":1}}`
 	if ok || string(got) != want {
@@ -128,7 +128,7 @@ func TestFormKeepsValuesWithoutField(t *testing.T) {
 	if q := focus(t, f, "level"); q.err == "" {
 		t.Error("the level is not marked")
 	}
-	deep := newForm(json.RawMessage(nested), json.RawMessage(`{"name":"A","address":{"street":"S"},"people":[{"age":1},{"age":"x"}]}`), callButton)
+	deep := newForm(json.RawMessage(nested), json.RawMessage(`{"name":"A","address":{"street":"S"},"people":[{"age":1},{"age":"x"}]}`), "Call")
 	if _, ok := deep.Content(); ok {
 		t.Error("an age that is a text is valid")
 	}
@@ -149,7 +149,7 @@ func TestFormOfHostileSchemaIsBounded(t *testing.T) {
 		`{"type":"object","required":["a"],"properties":{"a":{"$ref":"#"}}}`, `{"properties":{"a":{"type":7,"enum":"x"}}}`,
 		`{"properties":{"\u001b[31m":{"title":"\u001b]0;x\u0007","enum":["\u001b[2J"]}}}`,
 	} {
-		f := newForm(json.RawMessage(raw), nil, callButton)
+		f := newForm(json.RawMessage(raw), nil, "Call")
 		if n := len(f.fields()); n > maxFormMembers*2 {
 			t.Errorf("%.60s has %d fields", raw, n)
 		}

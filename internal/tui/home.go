@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/filter"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
 )
@@ -66,8 +65,13 @@ func (m *model) checkServers() tea.Cmd {
 	return m.runAction("", func(_ context.Context, a view.Actor) error { return a.CheckServers() })
 }
 
-// checkAgain asks the servers again, and shows Home.
+// checkAgain asks the servers again, and shows Home. In the Try view it lists again what the server
+// offers.
 func (m *model) checkAgain() tea.Cmd {
+	if m.view == viewTry {
+		const isWanted = true
+		return m.refreshCatalog(isWanted)
+	}
 	m.home.hasChecked = false
 	return m.showHome()
 }
@@ -86,33 +90,6 @@ func (m *model) selectedServer() *view.Server {
 func (m *model) addServer() tea.Cmd {
 	const title = "connect to a URL, or demo (a command: mcpc inspect -- COMMAND)"
 	return m.promptLine(title, "", func(m *model, text string) tea.Cmd { return m.tryServer(text) })
-}
-
-// tryServer connects to a server, and shows its tools.
-func (m *model) tryServer(name string) tea.Cmd {
-	actor := m.opt.Actor
-	if actor == nil || !m.act.powers.Call {
-		return m.showMissingPower("call")
-	}
-	m.showMessage("connecting to " + name + "…")
-	return m.loader.runAction(func(ctx context.Context) change {
-		sent, err := actor.Catalog(ctx, name)
-		return func(m *model) tea.Cmd {
-			if err != nil {
-				return tea.Batch(m.showError(err), m.reload())
-			}
-			m.showMessage("these are the tools of " + name + "; t calls the selected tool")
-			if m.dialog != nil || m.focus == paneFilter || m.focus == paneForm { // the user is typing
-				return m.reload()
-			}
-			m.view = viewTools
-			m.focus = paneMain
-			m.closeDetail()
-			m.query.onlyKeys = nil
-			m.conversations.showAll()
-			return m.setFilter("target:" + filter.Quote(sent.Target))
-		}
-	})
 }
 
 // serverMenu opens the menu of the command lines for a server.

@@ -31,16 +31,16 @@ func TestViewWithoutRowsBeginsWithHome(t *testing.T) {
 	play(t, 120, 24, nil, newActor(), func(p *player) { p.hides("cursor:files") })
 }
 
-func TestTryShowsToolsOfServer(t *testing.T) {
+func TestTryShowsWhatServerOffers(t *testing.T) {
 	a := newActor()
 	play(t, 120, 24, nil, a, func(p *player) {
 		p.keys("H", "j", "t")
 		p.shows("connection refused", "needs login")
 		p.keys("k", "enter")
-		p.shows(`target:"cursor:files"`, "create_issue")
-		p.keys("A").types("demo").keys("enter")
-		p.shows("target:demo")
-		p.keys("R")
+		p.shows("Git Hub 2.1", "2026-07-28", "create_issue", "Prompts")
+		p.keys("H", "A").types("demo").keys("enter")
+		p.shows("this is what Git Hub offers")
+		p.keys("H", "R")
 		p.shows("needs login")
 		want := "check\ncatalog github\ncatalog cursor:files\ncatalog demo\ncheck"
 		if got := a.done(); got != want {

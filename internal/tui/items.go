@@ -16,13 +16,14 @@ const (
 	viewStreams
 	viewSecrets
 	viewHome
+	viewTry
 	viewCount
 )
 
 // viewNames are the names of the views, and viewKeys their keys.
 var (
-	viewNames = [viewCount]string{"Talk", "Table", "Time", "Tools", "Streams", "Secrets", "Home"}
-	viewKeys  = [viewCount]string{"1", "2", "3", "4", "5", "6", "H"}
+	viewNames = [viewCount]string{"Talk", "Table", "Time", "Tools", "Streams", "Secrets", "Home", "Try"}
+	viewKeys  = [viewCount]string{"1", "2", "3", "4", "5", "6", "H", "T"}
 )
 
 // An item is a selectable entry of a list: an exchange, a tool, a stream, a secret, a lane or a server.

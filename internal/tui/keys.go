@@ -32,6 +32,9 @@ func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
 	if m.dialog != nil {
 		return m.dialogKey(press)
 	}
+	if m.focus == paneFilter && m.view == viewTry {
+		return m.searchKey(press)
+	}
 	if m.focus == paneFilter {
 		return m.filterKey(press)
 	}
@@ -49,6 +52,9 @@ func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
 		if used {
 			return nil
 		}
+	}
+	if step := map[string]int{"left": -1, "right": 1}[name]; step != 0 && m.view == viewTry && m.try.catalog != nil {
+		return m.showKind(step)
 	}
 	for _, a := range actions() {
 		if slices.Contains(a.keys, name) {
@@ -78,10 +84,16 @@ func (m *model) paste(text string) tea.Cmd {
 	}
 	switch m.focus {
 	case paneFilter:
+		if m.view == viewTry {
+			m.try.search.Type(text)
+			m.listOffers()
+			return nil
+		}
 		m.query.line.Type(text)
 		return m.applyFilter()
 	case paneForm:
 		m.act.form.Paste(text)
+		return m.formTyped()
 	}
 	return nil
 }
@@ -117,6 +129,7 @@ func actions() []action {
 		{"secrets", []string{"6"}, "secrets that were hidden", showView(viewSecrets)},
 		{"new", []string{"w"}, "go to a conversation that began since you looked", (*model).showNewConversation},
 		{"home", []string{"H"}, "home: the servers, their state, try one", (*model).showHome},
+		{"offers", []string{"T"}, "try: what a server offers, with a form", (*model).showTry},
 		{
 			"fold",
 			[]string{"space"},
@@ -155,6 +168,12 @@ const farStep = 1 << 30
 func (m *model) moveSelection(step int) tea.Cmd {
 	switch m.focus {
 	case paneConversations:
+		if m.view == viewTry && m.try.catalog != nil {
+			m.try.kind = max(0, min(m.try.kind+step, len(m.try.catalog.Lists)-1))
+			m.lists[viewTry].reset(false)
+			m.listOffers()
+			return nil
+		}
 		m.conversations.sel = max(0, min(m.conversations.sel+step, m.conversations.last()))
 		return nil
 	case paneDetail:
@@ -195,7 +214,7 @@ func (m *model) openSelected() tea.Cmd {
 	if it == nil {
 		return nil
 	}
-	if m.view == viewHome {
+	if m.view == viewHome || m.view == viewTry {
 		return m.tryTool()
 	}
 	if m.view == viewTime {
@@ -333,6 +352,9 @@ func (m *model) clickTab(x int) tea.Cmd {
 		if x < end && i == viewHome {
 			return m.showHome()
 		}
+		if x < end && i == viewTry {
+			return m.showTry()
+		}
 		if x < end {
 			return m.switchView(i)
 		}
@@ -347,6 +369,9 @@ func (m *model) clickConversations(y int, p screenLayout) tea.Cmd {
 	m.focus = paneConversations
 	if y >= len(lines) || lines[y].Item == 0 {
 		return nil
+	}
+	if m.view == viewTry {
+		return m.showKind(lines[y].Item - 1 - m.try.kind)
 	}
 	m.conversations.sel = lines[y].Item - 1
 	return m.chooseConversation()

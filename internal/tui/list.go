@@ -46,6 +46,10 @@ const (
 // loadList reads the visible part of the list. queryChanged is set if the query differs from the
 // query of a running read: then that read is cancelled.
 func (m *model) loadList(queryChanged bool) tea.Cmd {
+	if m.view == viewTry { // the catalog has it
+		m.listOffers()
+		return nil
+	}
 	q := m.currentQuery()
 	viewIndex := m.view
 	q.From, q.Count = m.list().rangeToLoad(max(m.h, 10))
@@ -124,6 +128,10 @@ func (m *model) followsTalk() bool {
 
 // chooseConversation shows the selected conversation, or toggles the selected filter.
 func (m *model) chooseConversation() tea.Cmd {
+	if m.view == viewTry {
+		m.focus = paneMain
+		return nil
+	}
 	if term := m.conversations.chooseSelected(); term != "" {
 		return m.setFilter(toggleTerm(m.query.line.Text(), term))
 	}
@@ -143,6 +151,9 @@ func toggleTerm(filter, term string) string {
 }
 
 func (m *model) drawConversations(w, h int) []drawn {
+	if m.view == viewTry {
+		return m.drawKinds(w)
+	}
 	terms := strings.Fields(m.query.line.Text())
 	hasFocus := m.focus == paneConversations
 	return m.conversations.draw(m.screenClock(), hasFocus, m.shownConversationID(), terms, w, h)
@@ -151,6 +162,9 @@ func (m *model) drawConversations(w, h int) []drawn {
 // drawMain draws the list of the view, or a hint if it is empty.
 func (m *model) drawMain(w, h int) []drawn {
 	words := m.drawSuggestions(w, h)
+	if m.list().total == 0 && m.view == viewTry {
+		return m.drawNoOffers(w)
+	}
 	if m.list().total == 0 {
 		return append(words, m.drawEmpty(w)...)
 	}

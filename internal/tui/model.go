@@ -31,6 +31,8 @@ const (
 	subjectSuggestions
 	subjectWaiting
 	subjectDialog
+	subjectCatalog
+	subjectRunning
 	subjectLogin
 )
 
@@ -49,6 +51,7 @@ type model struct {
 	detail        detail
 	act           actionState
 	home          homeState
+	try           tryState
 	dialog        dialog // nil if no dialog is open
 	statusLine    statusLine
 }
@@ -134,6 +137,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Batch(tick(), m.loadWaiting(), m.loadLogin())
 	case readResult:
 		return m, m.applyResult(msg)
+	case completionDue:
+		return m, m.completeField(msg)
 	case actionResult:
 		return m, msg.apply(m)
 	case tea.KeyPressMsg:
@@ -164,7 +169,7 @@ func (m *model) applyResult(r readResult) tea.Cmd {
 // reload reads everything on the screen again.
 func (m *model) reload() tea.Cmd {
 	return tea.Batch(m.loadStatus(), m.loadConversations(), m.loadList(sameQuery), m.loadWaiting(),
-		m.loadDetail(sameKey), m.loadLogin())
+		m.loadDetail(sameKey), m.loadLogin(), m.loadRunning())
 }
 
 // loadAgain repeats a read whose data may have changed while it ran. Suggestions and dialogs are
@@ -181,6 +186,8 @@ func (m *model) loadAgain(about subject) tea.Cmd {
 		return m.loadWaiting()
 	case subjectDetail:
 		return m.loadDetail(sameKey)
+	case subjectRunning:
+		return m.loadRunning()
 	case subjectLogin:
 		return m.loadLogin()
 	}
@@ -193,7 +200,8 @@ func (m *model) loadStatus() tea.Cmd {
 		s := r.Status()
 		return func(m *model) tea.Cmd {
 			m.status = s
-			return m.startAtHome()
+			const isWanted = false
+			return tea.Batch(m.startAtHome(), m.refreshCatalog(isWanted))
 		}
 	})
 }

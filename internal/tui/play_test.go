@@ -101,7 +101,7 @@ var keyCodes = map[string]rune{
 }
 
 func keyOf(name string) tea.KeyPressMsg {
-	if name == "ctrl+s" || name == "ctrl+c" || name == "ctrl+u" {
+	if name == "ctrl+s" || name == "ctrl+c" || name == "ctrl+u" || name == "ctrl+n" || name == "ctrl+x" {
 		return tea.KeyPressMsg{Code: rune(name[5]), Mod: tea.ModCtrl}
 	}
 	if name == "shift+tab" {

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -340,32 +339,36 @@ func (m *model) sendAgain(r resendRequest) tea.Cmd {
 	if r.message != nil {
 		question = "send " + r.title + " again, edited?"
 	}
-	return m.send(question, func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error) {
+	do := func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error) {
 		return a.Resend(ctx, r.key, r.message, confirmed)
-	})
+	}
+	return m.send(question, do, (*model).showSent)
 }
 
 // A sender sends a request through an Actor. confirmed is set after the user's consent.
 type sender func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error)
 
-// send sends a request and shows its exchange. If the request needs the user's consent, it asks the
+// A sentHandler shows the exchange of a request. sent is nil if the request failed without an exchange, or if
+// the user did not confirm it.
+type sentHandler func(m *model, sent *view.Sent) tea.Cmd
+
+// send sends a request, and then calls show. If the request needs the user's consent, it asks the
 // question, and sends the request after the consent.
-func (m *model) send(question string, do sender) tea.Cmd {
+func (m *model) send(question string, do sender, show sentHandler) tea.Cmd {
 	const confirmed = false
-	return m.sendAs(question, do, confirmed)
+	return m.sendAs(question, do, show, confirmed)
 }
 
-// sendAs sends a request and shows its exchange, as send describes. confirmed is set if the user
-// has already consented. If the Actor still needs the user's consent, sendAs asks, and calls itself
-// after the consent.
-func (m *model) sendAs(question string, do sender, confirmed bool) tea.Cmd {
+// sendAs sends a request, as send describes. confirmed is set if the user has already consented. If
+// the Actor still needs the user's consent, sendAs asks, and calls itself after the consent.
+func (m *model) sendAs(question string, do sender, show sentHandler, confirmed bool) tea.Cmd {
 	actor := m.opt.Actor
 	m.showMessage("sending…")
 	return m.loader.runAction(func(ctx context.Context) change {
 		sent, err := do(ctx, actor, confirmed)
 		return func(m *model) tea.Cmd {
 			if err != nil {
-				return m.showError(err)
+				return tea.Batch(m.showError(err), show(m, nil))
 			}
 			if sent.Confirm != "" {
 				m.statusLine.flash = "" // nothing is sent yet
@@ -377,20 +380,25 @@ func (m *model) sendAs(question string, do sender, confirmed bool) tea.Cmd {
 					yes:     "send it",
 					runAfter: func(m *model) tea.Cmd {
 						const confirmed = true
-						return m.sendAs(question, do, confirmed)
+						return m.sendAs(question, do, show, confirmed)
 					},
 				})
 				return nil
 			}
 			m.showMessage(strings.ReplaceAll(sent.Channel, "_", " ") + " " + sent.Text)
-			// The detail must not take the keys that the user is typing.
-			isTyping := m.dialog != nil || m.focus == paneFilter || m.focus == paneForm
-			if sent.Key == "" || isTyping {
-				return m.reload()
-			}
-			return tea.Batch(m.reload(), m.openDetail(sent.Key))
+			return tea.Batch(m.reload(), show(m, &sent))
 		}
 	})
+}
+
+// showSent shows the exchange of a request that was sent again.
+func (m *model) showSent(sent *view.Sent) tea.Cmd {
+	// The detail must not take the keys that the user is typing.
+	isTyping := m.dialog != nil || m.focus == paneFilter || m.focus == paneForm
+	if sent == nil || sent.Key == "" || isTyping {
+		return nil
+	}
+	return m.openDetail(sent.Key)
 }
 
 // A confirmation is a question before an action.
@@ -418,6 +426,9 @@ func (m *model) tryTool() tea.Cmd {
 	if s := m.selectedServer(); s != nil {
 		return m.tryServer(s.Name)
 	}
+	if m.view == viewTry && m.focus != paneDetail {
+		return m.openOffer()
+	}
 	if it := m.list().selected(); it != nil {
 		if t, ok := it.doc.(*view.Tool); ok {
 			return m.toolForm(t, nil)
@@ -425,7 +436,7 @@ func (m *model) tryTool() tea.Cmd {
 	}
 	key, row := m.target()
 	if key == "" || row == nil || row.Method != "tools/call" {
-		return m.showMessage("select a tool (4) or a call first")
+		return m.showMessage("select a tool (4) or a call first; T has all that a server offers")
 	}
 	reader := m.opt.Reader
 	tool := view.Tool{Name: row.Name, Target: row.Target}
@@ -450,58 +461,4 @@ func (m *model) tryTool() tea.Cmd {
 func member(object json.RawMessage, name string) json.RawMessage {
 	members, _ := jsonraw.Object(object)
 	return members.Value(name)
-}
-
-// toolForm opens the form of a tool, filled with arguments.
-func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
-	f := newForm(t.InputSchema, arguments, callButton, asJSONButton, "Close")
-	f.Title = "try " + t.Name + " at " + cmp.Or(t.Server, t.Target)
-	f.Text = t.Description
-	m.act.form = f
-	m.act.tool = t
-	m.act.answering = view.Question{}
-	m.act.isObsolete = false
-	m.focus = paneForm
-	return nil
-}
-
-// The buttons of the form of a tool that do more than close it.
-const (
-	callButton   = "Call"
-	asJSONButton = "As JSON"
-)
-
-// callTool runs the pressed button of a tool's form. It keeps the form open if the arguments are not
-// valid.
-func (m *model) callTool(button string) tea.Cmd {
-	tool := m.act.tool
-	form := m.act.form
-	if button == callButton {
-		arguments, ok := form.Content()
-		if !ok {
-			return nil
-		}
-		m.closeForm()
-		return m.sendCall(tool, arguments)
-	}
-	m.closeForm()
-	if button == asJSONButton {
-		m.dialog = &editor{
-			title: "arguments of " + tool.Name,
-			area:  newArea(indented(string(form.Values()), m.w-2)),
-			check: checkJSON,
-			run:   func(m *model, text string) tea.Cmd { return m.sendCall(tool, json.RawMessage(text)) },
-		}
-	}
-	return nil
-}
-
-// sendCall calls a tool.
-func (m *model) sendCall(tool *view.Tool, arguments json.RawMessage) tea.Cmd {
-	question := "send call " + tool.Name + " to " + tool.Target + "?"
-	return m.send(question, func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error) {
-		return a.Request(ctx, view.Request{
-			Target: tool.Target, Kind: view.KindTool, Name: tool.Name, Arguments: arguments, Confirmed: confirmed,
-		})
-	})
 }

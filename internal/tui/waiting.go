@@ -19,8 +19,8 @@ type actionState struct {
 	faults     []view.ArmedFault
 	sel        int           // the index of the selected held message
 	form       *form         // nil if no form is open
-	answering  view.Question // the question that form answers; its ID is "" if form is for a tool
-	tool       *view.Tool    // the tool that form calls; nil if form answers a question
+	answering  view.Question // the question that form answers; its ID is "" if form is for a request
+	request    *formRequest  // what form sends; nil if form answers a question
 	isObsolete bool          // the question was answered elsewhere, or cancelled
 	marked     string        // the key of the last marked exchange
 }
@@ -28,7 +28,7 @@ type actionState struct {
 // closeForm closes the form and returns to the list.
 func (m *model) closeForm() {
 	m.act.form = nil
-	m.act.tool = nil
+	m.act.request = nil
 	m.focus = paneMain
 }
 
@@ -103,7 +103,7 @@ func (m *model) answerNext() tea.Cmd {
 		}
 	}
 	a.answering = *q
-	a.tool = nil
+	a.request = nil
 	a.isObsolete = false
 	a.form = questionForm(q)
 	m.focus = paneForm
@@ -116,7 +116,9 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 	a := &m.act
 	if k.String() == "esc" {
 		m.focus = paneMain
-		if a.isObsolete || a.tool != nil {
+		if a.request != nil {
+			m.leaveForm()
+		} else if a.isObsolete {
 			m.closeForm()
 		}
 		return nil
@@ -124,12 +126,12 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 	if a.form == nil || a.isObsolete {
 		return nil
 	}
+	if a.request != nil {
+		return m.requestFormKey(k)
+	}
 	button := a.form.Key(k.String(), k.Text)
 	if button == "" {
 		return nil
-	}
-	if a.tool != nil {
-		return m.callTool(button)
 	}
 	return m.answerQuestion(button)
 }
@@ -195,16 +197,17 @@ func (m *model) drawForm(w, h int) []drawn {
 	text := ""
 	if a.isObsolete {
 		text = " not asked any more: Esc closes "
-	} else if !a.answering.Until.IsZero() && a.tool == nil {
+	} else if !a.answering.Until.IsZero() && a.request == nil {
 		text = " " + formatTimer(a.answering.Until.Sub(m.opt.Now())) + " left "
 	}
 	head := cells.Line{cells.Rule(2), cells.Text(cells.Warn, text)}
 	head = append(head, cells.Rule(w-head.Width()))
 	lines := []drawn{{Line: head.FitTo(w)}}
-	for _, l := range a.form.Lines(w-2, h-1, m.focus == paneForm) {
+	suggested := m.drawSuggestedValues(w)
+	for _, l := range a.form.Lines(w-2, h-1-len(suggested), m.focus == paneForm) {
 		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 	}
-	return lines
+	return append(lines, suggested...)
 }
 
 // alarmLines returns the height of the bar and of the list of held messages.

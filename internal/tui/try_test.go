@@ -1,0 +1,180 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/live/view"
+)
+
+// tries plays with a view that shows what a server offers.
+func tries(t *testing.T, w, h int, a *actor, test func(p *player)) {
+	t.Helper()
+	play(t, w, h, nil, a, func(p *player) {
+		p.keys("T")
+		a.mu.Lock()
+		a.did = nil
+		a.mu.Unlock()
+		test(p)
+	})
+}
+
+func TestTryShowsEachKind(t *testing.T) {
+	tries(t, 120, 30, newActor(), func(p *player) {
+		p.shows("Git Hub 2.1", "Tools             3", "create_issue")
+		for _, name := range []string{"weather", "demo://readme", "demo://{city}", "task-1", "create_issue"} {
+			p.keys("right")
+			p.shows(name)
+		}
+		p.keys("esc", "down", "enter")
+		p.shows("weather")
+	})
+}
+
+func TestTrySearchesNamesTitlesAndDescriptions(t *testing.T) {
+	tries(t, 120, 30, newActor(), func(p *player) {
+		for text, want := range map[string]string{"CREATE": "create_issue", "deletes": "delete_repo", "an issue": "create_issue"} {
+			p.keys("/").types(text)
+			p.shows(want)
+			if n := p.m.list().total; n != 1 {
+				t.Errorf("%q finds %d offers", text, n)
+			}
+			p.keys("esc")
+		}
+		p.keys("/").types("nothing").keys("enter")
+		p.shows("no tools match nothing")
+	})
+}
+
+func TestTrySendsFormAndKeepsIt(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 30}, {180, 50}} {
+		a := newActor()
+		tries(t, size[0], size[1], a, func(p *player) {
+			p.keys("enter")
+			p.shows("try create_issue at Git Hub", "[ Last good ]")
+			p.keys("ctrl+s")
+			p.shows("! is required")
+			p.types("bug").keys("tab", "space").types("p1").keys("ctrl+s")
+			p.did(a, `request  tool create_issue {"title":"bug","labels":["p1"]}`)
+			p.shows("no such file: README.rst") // the result
+			if p.m.isWide() {
+				p.shows("[ Call ]")
+			} else {
+				p.keys("esc")
+			}
+			p.keys("esc", "enter")
+			p.shows("bug", "p1")
+		})
+	}
+}
+
+func TestTryFillsInLastGoodArguments(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("enter", "tab", "tab", "right", "right", "enter", "ctrl+s")
+		p.did(a, `request  tool create_issue {"title":"old"}`)
+	})
+}
+
+func TestTryRequestsResourcesPromptsAndTemplates(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("right", "right", "enter") // a resource needs no form
+		p.did(a, "request  resource demo://readme ")
+		p.keys("esc", "u")
+		p.shows("the updates of demo://readme are exchanges now")
+		p.keys("u", "right", "enter").types("Rome").keys("ctrl+s")
+		p.did(a, "request  resource demo://readme \nsubscribe  demo://readme true\nsubscribe  demo://readme false\n"+
+			`request  template demo://{city} {"city":"Rome"}`)
+		p.keys("esc", "esc", "right", "X")
+		if got := a.done(); !strings.Contains(got, "cancel  task task-1 ") {
+			t.Errorf("did %q", got)
+		}
+	})
+}
+
+func TestTryCompletesArguments(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("right", "enter").types("Pa")
+		time.Sleep(time.Second) // of the bubble
+		p.settle()
+		p.shows("Ctrl-N completes: Paris  Parma")
+		p.keys("ctrl+n")
+		p.shows("Paris")
+		p.keys("ctrl+n", "ctrl+s")
+		p.did(a, "complete weather city Pa\n"+`request  prompt weather {"city":"Parma"}`)
+	})
+}
+
+func TestTryCopiesAndSaves(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("y")
+		p.shows(`mcpc -s github call create_issue '{"title":"old"}'`)
+		p.keys("s")
+		p.shows("copied")
+		p.keys("enter").types("x").keys("tab", "tab", "right", "right", "right", "right", "enter")
+		p.shows("append it as a step to the file", "calls.mcpc.yaml")
+		p.keys("enter")
+		p.shows("saved: mcpc run calls.mcpc.yaml")
+		p.did(a, `step tool create_issue {"title":"old"} `+"\n"+`step tool create_issue {"title":"x"} calls.mcpc.yaml`)
+	})
+}
+
+func TestTryRefusedOfferSaysWhy(t *testing.T) {
+	tries(t, 120, 30, newActor(), func(p *player) {
+		p.keys("j", "j", "enter")
+		p.shows("entry 2 has no ␛[2Jname")
+		p.keys("X")
+		p.shows("no request is running")
+	})
+}
+
+func TestTryListsAgainAfterChange(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.m.status.Catalogs = 1
+		p.run(p.m.refreshCatalog(false))
+		p.settle()
+		p.keys("R")
+		p.shows("listed again")
+		p.did(a, "catalog \ncatalog ")
+	})
+}
+
+func TestTryOfManyToolsStaysQuick(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		offers := make([]view.Offer, 10_000)
+		for i := range offers {
+			offers[i] = view.Offer{
+				Kind: view.KindTool, Name: fmt.Sprintf("tool-%d", i), Description: strings.Repeat("does something ", 20),
+				Schema: json.RawMessage(`{"type":"object"}`),
+			}
+		}
+		p.m.try.setCatalog(&view.Catalog{Lists: []view.OfferList{{Kind: view.KindTool, Offers: offers}}})
+		p.keys("/").types("tool-9999")
+		p.shows("tool-9999")
+		if n := p.m.list().total; n != 1 {
+			t.Errorf("%d offers match", n)
+		}
+	})
+}
+
+// BenchmarkTrySearch measures the search in 10,000 tools, which has to take less than 50 ms.
+func BenchmarkTrySearch(b *testing.B) {
+	offers := make([]view.Offer, 10_000)
+	for i := range offers {
+		offers[i] = view.Offer{Kind: view.KindTool, Name: fmt.Sprintf("tool-%d", i), Description: strings.Repeat("does something ", 20)}
+	}
+	m := &model{view: viewTry}
+	m.try.setCatalog(&view.Catalog{Lists: []view.OfferList{{Kind: view.KindTool, Offers: offers}}})
+	m.try.search.Set("other thing")
+	for b.Loop() {
+		m.listOffers()
+	}
+}
