@@ -66,8 +66,12 @@ func (m *model) clickBar(x int) tea.Cmd {
 func (m *model) barParts() []barPart {
 	a := &m.act
 	var parts []barPart
-	if n := len(a.questions); n > 0 && m.focus != paneForm {
+	isAnswering := m.focus == paneForm && a.request == nil
+	if n := len(a.questions); n > 0 && !isAnswering {
 		text := "? " + countNoun(n, "question", "questions") + ": a answers"
+		if m.focus == paneForm { // it takes the letter
+			text = "? " + countNoun(n, "question", "questions") + ": Esc and a answers"
+		}
 		parts = append(parts, barPart{cells.Alarm, text, "? " + english.Thousands(n) + " a", (*model).answerNext})
 	}
 	holding := "‖ holding " + countNoun(len(a.held), "message", "messages") + ": "

@@ -67,7 +67,8 @@ func (m *model) loadSuggestions() tea.Cmd {
 // openFilter focuses the filter line, at the start of a new word.
 func (m *model) openFilter() tea.Cmd {
 	m.focus = paneFilter
-	if m.view == viewTry { // it has a search of its own
+	if m.view == viewTry {
+		m.setSearch("")
 		return nil
 	}
 	if text := strings.TrimSpace(m.query.line.Text()); text != "" {

@@ -679,12 +679,18 @@ func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
 	}
 	buttons := cells.Line{cells.Blank(labelWidth + 1)}
 	for i, b := range f.Buttons {
-		role := cells.Strong
+		button := cells.Text(cells.Strong, "[ "+b+" ]")
 		if hasFocus && f.focused == len(all)+i {
-			role = cells.Cursor
+			button = cells.Text(cells.Cursor, "[ "+b+" ]")
+		}
+		if i > 0 && buttons.Width()+(cells.Line{button}).Width() > w {
+			lines = append(lines, buttons)
+			buttons = cells.Line{cells.Blank(labelWidth + 1)}
+		}
+		if f.focused == len(all)+i {
 			focusedLine = len(lines)
 		}
-		buttons = append(buttons, cells.Text(role, "[ "+b+" ]"), cells.Blank(2))
+		buttons = append(buttons, button, cells.Blank(2))
 	}
 	lines = append(lines, buttons)
 	f.top = max(0, min(f.top, focusedLine, len(lines)-h))

@@ -51,6 +51,7 @@ type list struct {
 	top         int             // the index of the first item on the screen
 	unfolded    map[string]bool // the keys of unfolded blocks
 	bar         int             // the selected bar of a lane
+	hidesText   bool            // the text of the selected document is not shown below the list
 }
 
 // itemAt returns an item by its index, or nil if it is not loaded.

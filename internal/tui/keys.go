@@ -235,6 +235,8 @@ func (m *model) goBack() tea.Cmd {
 		m.focus = paneMain
 	case m.focus == paneHeld || m.focus == paneConversations:
 		m.focus = paneMain
+	case m.focus == paneMain && m.view == viewTry && m.try.search.Text() != "":
+		m.setSearch("")
 	case m.focus == paneMain:
 		m.closeDetail()
 		m.focus = paneConversations

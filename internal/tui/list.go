@@ -168,6 +168,7 @@ func (m *model) drawMain(w, h int) []drawn {
 	if m.list().total == 0 {
 		return append(words, m.drawEmpty(w)...)
 	}
+	m.list().hidesText = m.act.request != nil && m.view == viewTry // the form shows it
 	client := "CLIENT"
 	server := "SERVER"
 	if conversation := m.shownConversation(); conversation != nil {

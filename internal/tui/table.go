@@ -198,7 +198,7 @@ func (l *list) drawTalk(clock screenClock, client, server string, w, h int) []dr
 func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) []drawn {
 	widths := cells.Widths(columns, w)
 	var foot []cells.Line
-	if item := l.selected(); item != nil && h >= 8 {
+	if item := l.selected(); item != nil && h >= 8 && !l.hidesText {
 		foot = docText(item.doc, w-2)
 		foot = foot[:min(len(foot), h/3)]
 	}

@@ -204,12 +204,20 @@ func (m *model) showKind(step int) tea.Cmd {
 	return nil
 }
 
+// setSearch replaces the search of the Try view.
+func (m *model) setSearch(text string) {
+	m.try.search.Set(text)
+	m.lists[viewTry].reset(false)
+	m.listOffers()
+}
+
 // searchKey handles a key in the search line of the Try view. Esc empties it.
 func (m *model) searchKey(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case "esc":
-		m.try.search.Set("")
 		m.focus = paneMain
+		m.setSearch("")
+		return nil
 	case "enter", "tab":
 		m.focus = paneMain
 		return nil

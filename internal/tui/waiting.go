@@ -85,11 +85,11 @@ func (m *model) setWaiting(questions []view.Question, held []view.Held) {
 // answerNext opens the form of a waiting question, preferably of the selected exchange.
 func (m *model) answerNext() tea.Cmd {
 	a := &m.act
-	if a.form != nil {
+	q := a.firstQuestion()
+	if a.form != nil && (a.request == nil || q == nil) {
 		m.focus = paneForm
 		return nil
 	}
-	q := a.firstQuestion()
 	if q == nil {
 		return m.showMessage("no server requests input now")
 	}
@@ -101,6 +101,9 @@ func (m *model) answerNext() tea.Cmd {
 		if a.questions[i].Row == selectedKey {
 			q = &a.questions[i]
 		}
+	}
+	if a.request != nil {
+		m.leaveForm()
 	}
 	a.answering = *q
 	a.request = nil

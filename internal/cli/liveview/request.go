@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/mcp"
@@ -49,7 +50,12 @@ func (a *Actor) Request(ctx context.Context, r view.Request) (view.Sent, error) 
 	ctx, end := a.begin(ctx, g, server, o.method, o.name)
 	defer end()
 	out, missing := o.send(ctx, c, given)
-	return a.sentResult(g, o, connect.Explain(&g.Env, out), missing)
+	sent, err := a.sentResult(g, o, connect.Explain(&g.Env, out), missing)
+	if out.Kind == wire.Signal && sent.Key != "" { // by Cancel
+		sent.Channel = exchange.ChannelCancelled
+		sent.Text = ""
+	}
+	return sent, err
 }
 
 // setRequest sets the method, the name and the function that sends a request. It returns an error for
