@@ -341,7 +341,9 @@ func (m *model) listHints() []string {
 	case viewTools:
 		hints = []string{"Enter last call", "t try", "/ filter", "? keys", "x export", "f like this", "q quit"}
 	case viewTry:
-		hints = []string{"Enter form", "/ search", "←→ kind", "y copy", "u follow", "X cancel", "R list again", "? keys", "q quit"}
+		hints = []string{
+			"Enter form", "/ search", "←→ kind", "y copy", "u follow", "X cancel", "R list again", "? keys", "q quit",
+		}
 	case viewHome:
 		hints = []string{"Enter try", "y copy", "A add", "R check", "1 talk", "? keys", "q quit"}
 		if s := m.selectedServer(); s != nil && s.State == needsLogin {

@@ -678,7 +678,8 @@ func (m *model) drawSearch(w int) cells.Line {
 			if i == m.try.kind {
 				role = cells.Strong
 			}
-			right = append(right, cells.Text(role, kindNames[list.Kind]+" "+english.Thousands(len(list.Offers))+" "), cells.Blank(1))
+			text := kindNames[list.Kind] + " " + english.Thousands(len(list.Offers)) + " "
+			right = append(right, cells.Text(role, text), cells.Blank(1))
 		}
 	}
 	if kind := m.shownKind(); right.Width() > w/2 && kind != "" {
