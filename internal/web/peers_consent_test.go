@@ -50,7 +50,7 @@ func TestPeerConsent(t *testing.T) {
 	eventually(t, "the terminal is not asked again", func() bool { return c.asks() == 3 })
 	c.answer <- nil
 	p.Await(`location.hash.includes('v=tools') && location.hash.includes('f=target%3Ademo') && !document.querySelector('dialog')`)
-	if !slices.Contains(c.deeds(), `["try","demo"]`) {
+	if !slices.Contains(c.deeds(), `["catalog","demo"]`) {
 		t.Errorf("did %q", c.deeds())
 	}
 	p.Type("i") // another power; its dialog stays below the question

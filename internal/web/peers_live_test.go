@@ -40,8 +40,8 @@ func TestPeerHoldingBar(t *testing.T) {
 		"Holding name:x: 1,000 messages held":    {newDummy(), "name:x", 1000},
 	} {
 		p, _ := open(t, b, r, &fakeActor{powers: allPowers})
-		p.Await(`document.querySelector('.bar.holding')`)
-		if got := p.Text(`document.querySelector('.bar.holding').textContent`); !strings.HasPrefix(got, want+" ") {
+		p.Await(`document.querySelector('.bar.waits .holding')`)
+		if got := p.Text(`document.querySelector('.bar.waits').textContent`); !strings.Contains(got, want+"Let all go") {
 			t.Errorf("the bar says %q, want %q", got, want)
 		}
 	}
@@ -65,6 +65,9 @@ func (g growing) Conversations() (all []view.Conversation) {
 	}
 	return all
 }
+
+// newGrowing returns a growing of the number of conversations.
+func newGrowing(r *dummy, talks *int) growing { return growing{r, &sync.Mutex{}, talks} }
 
 // begin adds a conversation.
 func (g growing) begin() {
@@ -98,7 +101,7 @@ func TestPeerNewConversation(t *testing.T) {
 		}, "server1"},
 	} {
 		talks := 1
-		g := growing{newDummy(), &sync.Mutex{}, &talks}
+		g := newGrowing(newDummy(), &talks)
 		p, _ := open(t, b, g, &fakeActor{powers: allPowers})
 		shown := `(document.querySelector('.talk-entry[aria-current]') || {}).textContent`
 		p.Await(`String(` + shown + `).includes('server1')`)

@@ -131,7 +131,7 @@ func TestPeerHostileText(t *testing.T) {
 			}
 			look("first")
 			eachView(p, key, look)
-			for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "n"} {
+			for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "n", "a", "e"} {
 				p.Eval(`document.activeElement.blur()`, nil)
 				p.Type(keys)
 				p.Await(settled)
@@ -201,7 +201,7 @@ func TestPeerAccess(t *testing.T) {
 		p.SetSize(1280, 800, c.zoom)
 		p.Await(settled)
 		eachView(p, "1.1", func(where string) { look(fmt.Sprintf("%s, %v, %s", c.scheme, c.zoom, where)) })
-		for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "n"} {
+		for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "n", "a", "e"} {
 			p.Eval(`document.activeElement.blur()`, nil)
 			p.Type(keys)
 			p.Await(settled)

@@ -1,6 +1,6 @@
 // What can be done: actions with their keys, buttons and dialogs, questions and held messages.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, showToast, openDialog, closeDialog, shownQuery as shown, showError, formatTime, formatSeconds, countNoun, quoteValue, tryParseJSON, safeURL, views, requestTitle } from './lib.js';
+import { html, S, set, showToast, openDialog, closeDialog, shownQuery as shown, showError, formatTime, formatSeconds, countNoun, quoteValue, tryParseJSON, safeURL, views, requestTitle, showsRows, newConversations } from './lib.js';
 import { Dialog, Form, Tree, Link, Markdown, nav, onDialogOpened, defaultValues, copyText, rowTone } from './ui.js';
 import { useDocs, moveTab } from './views.js';
 import { Login, logIn, canHelp } from './login.js';
@@ -11,10 +11,10 @@ export const useData = d => { data = d; };
 const post = (name, body) => data.post('do/' + name, body);
 const isProblem = x => rowTone(x.row || x) === 'failed' || (x.row || x).findings > 0;
 const query = () => ({ ...shown(), only: S.only ? S.only.split(',') : undefined, sort: S.sort });
-// focusWhenDrawn focuses the element with an id as soon as it is drawn, so that it gets the next keys.
-function focusWhenDrawn(id, tries = 60) {
+// focusWhenDrawn focuses the element with an id as soon as it is drawn, or the first one inside, so that it gets the next keys.
+function focusWhenDrawn(id, inside, tries = 60) {
   const e = document.getElementById(id);
-  if (e) e.focus(); else if (tries) requestAnimationFrame(() => focusWhenDrawn(id, tries - 1));
+  if (e && e.offsetParent) (inside && e.querySelector(inside) || e).focus(); else if (tries) requestAnimationFrame(() => focusWhenDrawn(id, inside, tries - 1));
 }
 // focusFilter focuses the filter, at the start of a new word.
 function focusFilter() {
@@ -27,9 +27,9 @@ function focusFilter() {
 export const toggleWord = (filter, word) => filter.split(/\s+/).includes(word) ? filter.split(/\s+/).filter(w => w !== word).join(' ') : `${filter} ${word}`.trim();
 // showMatching shows the exchanges of all conversations that match a filter. It takes the focus from a button, so that
 // Enter opens the selected exchange.
-export const showMatching = filter => document.activeElement.blur() ?? set({ filter, only: '', talk: '', first: false, view: ['talk', 'table', 'time'].includes(S.view) ? S.view : 'talk' });
+export const showMatching = filter => document.activeElement.blur() ?? set({ filter, only: '', talk: '', first: false, view: showsRows() ? S.view : 'talk' });
 // addToFilter adds a word to the filter and shows a view of exchanges.
-export const addToFilter = word => set({ filter: `${S.filter} ${word}`.trim(), view: ['talk', 'table', 'time'].includes(S.view) ? S.view : 'table', dialog: null });
+export const addToFilter = word => set({ filter: `${S.filter} ${word}`.trim(), view: showsRows() ? S.view : 'table', dialog: null });
 // hasRow, hasAny and powerReason make the when and need of actions.
 const hasRow = () => !!S.row;
 const hasAny = list => () => S[list].length > 0;
@@ -50,7 +50,7 @@ const actions = [
   { key: '/', name: 'Filter', run: focusFilter },
   { key: ']', name: 'Next that failed or has findings', run: () => findProblem(1) }, { key: '[', name: 'Previous that failed or has findings', run: () => findProblem(-1) },
   { key: 'Enter', name: 'Open the detail', when: hasRow, run: () => { set({ detail: true }); focusWhenDrawn('panel'); } },
-  { key: 'Escape', name: 'Close, go back', run: () => set(S.detail ? { detail: false } : S.only ? { only: '' } : { toast: '' }) },
+  { key: 'Escape', name: 'Close, go back', run: () => set(S.waiting ? { waiting: '' } : S.detail ? { detail: false } : S.only ? { only: '' } : { toast: '' }) },
   { key: 'p', name: () => S.paused ? 'Go on' : 'Pause the view', run: () => set({ paused: !S.paused, seq: S.status.seq }) },
   { key: 'c', name: 'Hide all exchanges until now', when: () => !data.inline, run: () => set({ filter: `${S.filter.replace(/(^| )since:\S*/g, '')} since:${formatTime(Date.now())}`.trim() }) },
   { key: 'C', name: 'Show everything', run: () => set({ filter: '', only: '', talk: '', first: false }) },
@@ -62,16 +62,18 @@ const actions = [
   { key: 'r', name: 'Send again', when: hasRow, need: powerReason('resend'), run: () => send('resend', { key: S.row }), bar: true },
   { key: 'E', name: 'Edit and send again…', when: hasRow, need: powerReason('resend'), run: () => openDialog('edit', { key: S.row }), bar: true },
   { key: 'b', name: 'Set a fault…', when: () => hasRow() || selectedTool(), need: powerReason('intercept'), run: () => selectedTool() ? openMenu('fault', callOf(selectedTool())) : withRow(r => openMenu('fault', r)), bar: true },
+  { key: 'B', name: 'Faults that this view has set', when: hasAny('faults'), run: () => openMenu('faults') },
+  { key: 'w', name: 'Go to a new conversation', when: () => newConversations().length > 0, run: () => set({ talk: S.unseen[0], first: false, only: '', filter: '', view: showsRows() ? S.view : 'talk' }) },
   { key: 't', name: () => S.view === 'home' ? 'Try the server' : 'Try a tool…', need: powerReason('call'), run: () => S.view === 'home' && nav.item ? tryServer(nav.item.name) : selectedTool() ? tryTool(nav.item) : withRow(r => tryTool(null, r)) },
   { key: 'A', name: 'Connect to a URL or demo', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); focusWhenDrawn('add'); } },
   { key: 'R', name: 'Ask the servers of Home again', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); checkServers(); } },
   { key: 'L', name: 'Log in to the server', when: () => S.view === 'home' ? nav.item : hasRow(), need: powerReason('call'), run: () => S.view === 'home' ? logInTo(nav.item.name) : withRow(r => canHelp(r) ? logInTo(r.target) : set({ toast: 'Log in: this exchange was not refused with HTTP 401 or 403. In Home, L logs in to a server.', bad: true })), bar: () => canHelp(S.picked) },
   { key: 'm', name: 'Mark', when: hasRow, need: powerReason('mark'), run: () => withRow(r => setMark(r, !r.mark, r.note || '')), bar: true },
   { key: 'n', name: 'Note…', when: hasRow, need: powerReason('mark'), run: () => withRow(row => openDialog('note', { row })), bar: true },
-  { key: 'a', name: 'Answer the server', when: hasAny('questions'), run: () => focusWhenDrawn('questions') },
+  { key: 'a', name: 'Answer the server', when: hasAny('questions'), run: () => { set({ waiting: 'questions' }); focusWhenDrawn('questions', 'input, select, textarea'); } },
   { key: 'i', name: 'Hold messages…', need: powerReason('intercept'), run: () => openDialog('intercept') },
   { key: 'I', name: 'Release all messages', need: powerReason('intercept'), run: () => intercept(false, '') },
-  { key: 'e', name: 'Edit the held message', when: hasAny('held'), run: () => focusWhenDrawn('held-text') },
+  { key: 'e', name: 'Edit the held message', when: hasAny('held'), run: () => { set({ waiting: 'held' }); focusWhenDrawn('held-text'); } },
   { key: 'd', name: 'Drop the held message', when: hasAny('held'), need: powerReason('intercept'), run: () => post('drop', { id: S.held[0].id }).catch(showError) },
   { key: 'x', name: 'Export…', need: powerReason('export'), run: () => openDialog('export') },
   { key: 'D', name: 'Compare conversations…', when: () => !data.inline, run: () => openDialog('compare') },
@@ -212,7 +214,9 @@ function menuChoices(menu, r) {
   if (menu === 'server') return [...r.commands, ...(r.help ? [{ key: 'h', name: 'What helps', line: r.help }] : [])].map(c => ({ key: c.key, name: `${c.name}: ${c.line}`, run: () => { closeDialog(); copyText(c.line); } }));
   if (menu === 'copy') return [['m', 'as mcpc command', 'mcpc'], ['c', 'as curl', 'curl'], ['d', 'as Markdown', 'markdown'], ['j', 'as JSON', 'json'], ['r', 'the request', 'request'], ['k', 'the number', '']].map(([key, name, form]) => ({
     key, name, run: () => { closeDialog(); if (form && data.inline) showError(new Error('A bundle has no copies: mcpc export makes them.')); else form ? post('copy', { key: r.key, form }).then(t => copyText(t.text), showError) : copyText(r.key); } }));
-  if (menu === 'fault') return data.faults.map(({ key, kind, name }) => ({ key, name, run: () => { closeDialog(); post('fault', { fault: { kind, method: r.method, name: r.name, target: r.target, key: r.key } }).then(t => showToast(t.text), showError); } }));
+  const setFault = fault => { closeDialog(); post('fault', { fault }).then(t => showToast(t.text), showError); };
+  if (menu === 'faults') return [...S.faults.map((f, i) => ({ key: String(i + 1), name: `${f.name}, for the next ${f.request}`, run: () => setFault({ kind: '', id: f.id }) })), { key: 'o', name: 'remove all', run: () => setFault({ kind: '' }) }];
+  if (menu === 'fault') return data.faults.map(({ key, kind, name }) => ({ key, name, run: () => setFault({ kind, method: r.method, name: r.name, target: r.target, key: r.key }) }));
   const words = [r.name && 'name:' + quoteValue(r.name), r.method && 'method:' + quoteValue(r.method), 'channel:' + quoteValue(r.channel), r.failed && 'is:error', r.server && 'server:' + quoteValue(r.server), r.client && 'client:' + quoteValue(r.client), r.http && 'http:' + r.http, r.seconds > 0.01 && 'dur:>' + Math.round(r.seconds * 1000) + 'ms', 'dir:' + r.dir].filter(Boolean);
   return words.map((w, i) => ({ key: String(i + 1), name: (menu === 'not' ? '-' : '') + w, code: true, run: () => addToFilter((menu === 'not' ? '-' : '') + w) }))
     .concat(menu === 'filter' ? words.slice(0, 2).map((w, i) => ({ key: 'ab'[i], name: '-' + w, code: true, run: () => addToFilter('-' + w) })) : []);
@@ -220,7 +224,7 @@ function menuChoices(menu, r) {
 
 function Menu({ menu, row: r }) {
   const list = menuChoices(menu, r);
-  return html`<${Dialog} title=${{ copy: 'Copy', server: 'Copy for this server', filter: 'Only like this', not: 'Not like this', fault: `Fault for the next ${requestTitle(r)}` }[menu]}><div class="menu" onKeyDown=${e => { const x = list.find(a => a.key === e.key); if (x) { e.preventDefault(); x.run(); } }}>
+  return html`<${Dialog} title=${{ copy: 'Copy', server: 'Copy for this server', filter: 'Only like this', not: 'Not like this', faults: 'Choose a fault to remove it', fault: r && `Fault for the next ${requestTitle(r)}` }[menu]}><div class="menu" onKeyDown=${e => { const x = list.find(a => a.key === e.key); if (x) { e.preventDefault(); x.run(); } }}>
     ${list.map(x => html`<button onClick=${x.run}><kbd>${x.key}</kbd> ${x.code ? html`<code>${x.name}</code>` : x.name}</button>`)}</div><//>`;
 }
 
@@ -372,7 +376,7 @@ export function Dialogs() {
 // timeLeft returns the time until a held message is let go or a question is cancelled.
 const left = until => until && Date.parse(until) > 0 ? `${formatSeconds(Math.max(0, (Date.parse(until) - Date.now()) / 1000))} left` : '';
 
-function Question({ q, first }) {
+function Question({ x: q, first }) {
   const sampling = q.method === 'sampling/createMessage', roots = q.method === 'roots/list';
   const [text, setText] = useState(JSON.stringify(sampling ? { role: 'assistant', content: { type: 'text', text: '' }, model: 'person' } : roots ? { roots: [] } : defaultValues(q.schema), null, 2));
   const answer = action => {
@@ -381,13 +385,13 @@ function Question({ q, first }) {
     post('answer', { id: q.id, action, ...(action === 'accept' && !q.url ? { content: value } : {}) }).then(() => showToast('Answered.'), showError);
   };
   const host = q.url && safeURL(q.url) ? new URL(q.url).host : '';
-  return html`<section class="ask" aria-label=${`${q.server} asks`}><h2 id=${first ? 'questions' : undefined} tabindex="-1">? ${q.server} asks: ${q.method}${q.watched && html` <span class="dim">in the place of the client</span>`} <span class="dim" aria-hidden="true">${left(q.until)}</span></h2>
+  return html`<section class="ask" id=${first ? 'questions' : undefined} tabindex="-1" aria-label=${`${q.server} asks`}><h2>? ${q.server} asks: ${q.method}${q.watched && html` <span class="dim">in the place of the client</span>`} <span class="dim" aria-hidden="true">${left(q.until)}</span></h2>
     <p class="text">${q.message}</p>
     ${q.url ? html`<p>It wants you to open a page of <b>${host || 'an unknown host'}</b>: <${Link} url=${q.url} /></p>` : html`${(sampling || roots) && q.params && html`<${Tree} value=${q.params} open=${2} />`}<${Form} schema=${q.schema} text=${text} onText=${setText} label="Answer" />`}
     <div class="buttons"><button class="main" onClick=${() => answer('accept')}>Accept</button><span class="space"></span><button onClick=${() => answer('decline')}>Decline</button><button onClick=${() => answer('cancel')}>Cancel</button></div></section>`;
 }
 
-function Held({ m, first }) {
+function Held({ x: m, first }) {
   const [text, setText] = useState(m.text);
   const [warned, setWarned] = useState(false);
   const shown = useRef(m.text), edited = text !== shown.current, error = edited && tryParseJSON(text).error;
@@ -404,9 +408,20 @@ function Held({ m, first }) {
       <button class="danger" onClick=${() => post('drop', { id: m.id }).then(() => showToast('Dropped.'), showError)}>Drop</button></div></section>`;
 }
 
-// Waiting shows the held messages and the questions above the view.
+// Waiting shows the held messages or the questions above the view, once they are opened. Both stay drawn, so that what was
+// typed is kept.
 export function Waiting() {
-  const { held, questions } = S;
-  if (!held.length && !questions.length) return null;
-  return html`<div class="waiting">${held.slice(0, 20).map((m, i) => html`<${Held} key=${'h' + m.id} m=${m} first=${!i} />`)}${questions.slice(0, 20).map((q, i) => html`<${Question} key=${'q' + q.id} q=${q} first=${!i} />`)}</div>`;
+  const { held, questions, waiting } = S, list = (kind, items, Item) => html`<div hidden=${waiting !== kind}>${items.slice(0, 20).map((x, i) => html`<${Item} key=${x.id} x=${x} first=${!i} />`)}</div>`;
+  return (held.length > 0 || questions.length > 0) && html`<div class="waiting" hidden=${!waiting}><button class="link" onClick=${() => set({ waiting: '' })}>Hide (Esc)</button>${list('held', held, Held)}${list('questions', questions, Question)}</div>`;
+}
+
+// WaitingBar counts what waits for the user, on one line, with the keys that open it.
+export function WaitingBar() {
+  const { questions, held, faults, status } = S, fresh = newConversations().length, first = held.map(m => m.until).sort()[0], holds = status.intercept || held.length > 0;
+  const part = (tone, key, text) => html`<button class=${tone} onClick=${() => runActionByKey(key)}><kbd>${key}</kbd> ${text}</button>`;
+  return (questions.length > 0 || holds || faults.length > 0 || fresh > 0) && html`<div class="bar waits" role="group" aria-label="What waits for you">
+    ${questions.length > 0 && part('asking', 'a', `? ${countNoun(questions.length, 'question')}: ${questions[0].server} asks`)}
+    ${holds && html`${part('holding', held.length ? 'e' : 'i', `‖ Holding ${status.wanted || 'every message'}: ${countNoun(status.held || 0, 'message')} held`)}${first && html`<span aria-hidden="true">first: ${left(first)}</span>`}<button onClick=${() => runActionByKey('I')}>Let all go (I)</button>`}
+    ${faults.length > 0 && part('', 'B', `${countNoun(faults.length, 'fault')} set: ${faults.map(f => `${f.kind} ${f.request}`).join(', ')}`)}
+    ${fresh > 0 && part('', 'w', `● ${countNoun(fresh, 'new conversation')}`)}</div>`;
 }

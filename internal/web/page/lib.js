@@ -23,10 +23,16 @@ export const shownViews = () => views.filter(([id]) => id !== 'home' || S.status
 
 // S is the state; set changes it and draws once in the next frame.
 export const S = { view: 'talk', filter: '', sort: '', talk: '', only: '', row: '', tab: 'summary', detail: false,
-  status: {}, seq: 0, conversations: [], questions: [], held: [], follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, powers: {}, theme: '' };
+  status: {}, seq: 0, conversations: [], questions: [], held: [], faults: [], unseen: [], waiting: '', follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, powers: {}, theme: '' };
 // shownTalk returns the id of the shown conversation, or '' for all. The conversation that the page chose at the start
 // (S.first) applies only to the Talk view without a filter: filters and lists of tools cover everything recorded.
 export const shownTalk = () => S.first && (S.filter || S.only || S.view !== 'talk') ? '' : S.talk;
+// showsRows reports whether the view lists exchanges.
+export const showsRows = () => ['talk', 'table', 'time'].includes(S.view);
+// newConversations returns the ids of the conversations that began since the user looked, the oldest first. A conversation
+// counts as seen once it is on the screen.
+export const newConversations = () => S.unseen = S.unseen.filter(id => S.conversations.some(c => c.id === id)
+  && !(showsRows() && !document.hidden && (shownTalk() === id || !shownTalk() && isFollowing() && !S.paused)));
 // orAbsentText returns the text for an empty list, or a different one if no row of the conversation is kept any more.
 export const orAbsentText = text => shownTalk() && S.conversations.length && !S.conversations.some(c => c.id === shownTalk()) ? 'No exchange of this conversation is kept. C shows everything.' : text;
 // isFollowing reports whether the newest exchange stays selected, which needs the order of time.

@@ -6,7 +6,7 @@ import { remote, inline } from './data.js';
 import { Patterns } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
 import { Home } from './home.js';
-import { useData, catchKey, onKey, Button, Dialogs, Asking, Waiting, toggleWord, runActionByKey, showMatching } from './act.js';
+import { useData, catchKey, onKey, Button, Dialogs, Asking, Waiting, WaitingBar, toggleWord, runActionByKey, showMatching } from './act.js';
 
 const viewComponents = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets, home: Home };
 const quickFilters = ['is:open', 'is:error', 'is:open,cancelled', 'has:question', 'has:finding', 'dur:>1s'];
@@ -79,15 +79,20 @@ class App extends Component {
       set({ status, powers: status.powers || S.powers, lost: '', ...(S.paused ? {} : { seq: status.seq }) });
       if (was.questions !== status.questions || status.questions) this.read('questions');
       if (was.held !== status.held || status.held) this.read('held');
+      if (was.faults !== status.faults) this.read('faults');
       this.conversations();
-      document.title = clean(`${status.questions || status.held ? '? ' : ''}${status.title || data.title} – mcpc inspect`);
+      const waiting = (status.questions || 0) + (status.held || 0);
+      document.title = clean(`${waiting ? `(${waiting}) ` : ''}${status.title || data.title} – mcpc inspect`);
     }, lost => set({ lost }));
   }
-  read(name) { this.props.data.get(name).then(list => set({ [name]: list }), showError); }
+  read(name) { this.props.data.get(name).then(list => set({ [name]: list, ...(S.waiting === name && !list.length ? { waiting: '' } : {}) }), showError); }
   conversations() {
     if (this.asked) { this.again = true; return; }
     this.asked = true;
+    const { loading } = S.status; // while it is set, all conversations are old
     this.props.data.get('conversations').then(conversations => {
+      if (this.known) S.unseen.push(...conversations.filter(c => !this.known.has(c.id) && c.by !== 'command').map(c => c.id));
+      if (!loading) this.known = new Set(conversations.map(c => c.id));
       const first = this.props.fresh && conversations.find(c => c.first), follow = S.first && S.follow && !S.paused;
       // A page that began with Home shows the first client that begins, unless the user has done something.
       if (this.atHome && conversations.some(c => c.by !== 'command')) { this.atHome = false; set({ view: 'talk' }); }
@@ -111,11 +116,11 @@ class App extends Component {
   render({ data }) {
     const { status, view } = S, View = viewComponents[view] || Talk, all = S.conversations.find(c => c.id === shownTalk());
     return html`<${Patterns} /><a class="skip" href="#filter" onClick=${e => { e.preventDefault(); runActionByKey('/'); }}>Go to the filter</a>
-      ${S.lost && html`<div key="lost" class="bar lost" role="alert">${S.lost}</div>`}${status.intercept && html`<div key="holding" class="bar holding" role="status">Holding ${status.wanted || 'every message'}: ${countNoun(status.held || 0, 'message')} held <button onClick=${() => runActionByKey('I')}>Let all go (I)</button></div>`}
+      ${S.lost && html`<div key="lost" class="bar lost" role="alert">${S.lost}</div>`}<${WaitingBar} />
       <header class="top"><h1>${all ? `${all.client || all.by} → ${all.server || all.target}` : status.title || data.title}</h1>
         <span class="counts">${status.file ? 'file' : html`<span class=${S.paused || S.lost ? '' : 'live'}>●</span> ${S.lost ? 'not connected' : S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${countNoun(status.rows || 0, 'exchange')}
           ${status.open ? html` <button class="count" onClick=${() => showMatching('is:open')}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => showMatching('is:error')}>✗ ${status.failed} failed</button>` : ''}
-          ${status.questions ? html` <button class="count asking" onClick=${() => runActionByKey('a')}>? ${status.questions} to answer</button>` : ''}${status.dropped ? ` ${countNoun(status.dropped, 'older one')} left out` : ''}${status.lost ? html` <b class="wrong">${countNoun(status.lost, 'frame')} lost</b>` : ''}</span>
+          ${status.dropped ? ` ${countNoun(status.dropped, 'older one')} left out` : ''}${status.lost ? html` <b class="wrong">${countNoun(status.lost, 'frame')} lost</b>` : ''}</span>
         <span class="sr" role="status" aria-live="polite">${status.questions ? `${countNoun(status.questions, 'question')} of a server to answer` : ''} ${status.held ? `${countNoun(status.held, 'message')} held` : ''}</span>
         <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${isFollowing() ? 'Following' : 'Follow'} />`}
           ${data.inline ? data.report && html`<button class="act" onClick=${() => openDialog('report')}>Report</button>` : html`<${Button} k="i" short="Hold" /><${Button} k="t" short="Try" /><${Button} k="D" short="Compare" /><${Button} k="x" short="Export" />`}<${Button} k="?" short="Keys" /></div></header>
