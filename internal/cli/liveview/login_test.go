@@ -169,7 +169,12 @@ func TestCancelledLoginFreesItsPort(t *testing.T) {
 				t.Error(err)
 			}
 		},
-		func() { a.Close(context.Background()) }, // a closed view ends its login
+		func() { // a closed view ends its login, and waits for its end
+			a.Close(context.Background())
+			if !a.LoginState().Done {
+				t.Error("the login runs after the end of the view")
+			}
+		},
 	} {
 		if _, err := a.Login("cursor:box", false); err != nil {
 			t.Fatal(err)
@@ -287,6 +292,30 @@ func TestFailedLoginShowsReason(t *testing.T) {
 func jsonQuote(text string) []byte {
 	raw, _ := json.Marshal(text)
 	return raw
+}
+
+// A secret of a form is masked with its spaces, and one without a name also if the body is cut within it,
+// or if it is learned later.
+func TestLoginMasksLearnedSecrets(t *testing.T) {
+	t.Parallel()
+	const early, late = "verifier-0123456789", "later-0123456789"
+	l := &login{g: cmdutil.New(nil, nil, nil), changed: func() {}}
+	l.shown.Steps = make([]view.LoginStep, loginStepCount)
+	l.g.Secrets.Learn(early)
+	l.addStep(auth.Step{
+		Method: "GET", URL: "http://h/" + late, Text: late, Sent: []byte("password=one%20two-words&x=" + late),
+		Received: []byte(strings.Repeat("x", maxLoginBody-9) + early),
+	})
+	l.g.Secrets.Learn(late)
+	raw, err := json.Marshal(l.snapshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"two-words", early[:9], late} {
+		if strings.Contains(string(raw), secret) {
+			t.Errorf("the secret %s is shown: %s", secret, raw)
+		}
+	}
 }
 
 func TestLoginNeedsPowerAndConsent(t *testing.T) {
