@@ -82,7 +82,7 @@ func commandGroups() []cmdutil.Group {
 			command("export", traffic.NewExport, local|inShell),
 			command("replay", replay.NewReplay, local),
 			command("tap", proxy.NewTap, local|starts),
-			command("proxy", proxy.NewProxy, local),
+			command("proxy", newProxy, local),
 			command("fault", proxy.NewFault, local),
 			command("inspect", newInspect, local|starts),
 		),
@@ -126,6 +126,9 @@ func newServers(f *cmdutil.Factory) *cobra.Command {
 
 // newInspect returns the command inspect, which checks servers as servers --check does.
 func newInspect(f *cmdutil.Factory) *cobra.Command { return inspect.New(f, catalog.AskServer) }
+
+// newProxy returns the command proxy, whose view checks servers like that of inspect.
+func newProxy(f *cmdutil.Factory) *cobra.Command { return proxy.NewProxy(f, catalog.AskServer) }
 
 // RootFor returns the tree for a command line. It builds only the commands whose names appear in
 // args, which saves a third of a millisecond at each start.

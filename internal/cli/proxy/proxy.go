@@ -34,11 +34,12 @@ type proxyOptions struct {
 	trace  cmdutil.TraceOptions
 	// web and tui show the traffic while the proxy runs.
 	web, tui bool
+	ask      liveview.AskServer
 }
 
-// NewProxy returns the command proxy.
-func NewProxy(f *cmdutil.Factory) *cobra.Command {
-	var o proxyOptions
+// NewProxy returns the command proxy. ask asks a server of the Home view.
+func NewProxy(f *cmdutil.Factory, ask liveview.AskServer) *cobra.Command {
+	o := proxyOptions{ask: ask}
 	cmd := &cobra.Command{
 		Use:   "proxy --to URL",
 		Short: "record the HTTP traffic of other clients",

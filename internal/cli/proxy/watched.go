@@ -23,7 +23,10 @@ func (o *proxyOptions) serveWatched(
 ) error {
 	powers := view.Powers{Mark: true, Export: true, Files: o.tui, Resend: o.tui, Call: o.tui, Intercept: o.tui}
 	v, out := liveview.Open(f,
-		liveview.Options{Title: "proxy at http://" + address, Hint: "Point clients at " + clientURLs, Powers: powers})
+		liveview.Options{
+			Title: "proxy at http://" + address, Hint: "Point clients at " + clientURLs,
+			Powers: powers, AskServer: o.ask,
+		})
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
