@@ -5,8 +5,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mcpc/internal/jsonraw"
 )
@@ -15,8 +17,17 @@ import (
 // 2026-01-26).
 const PageType = "text/html;profile=mcp-app"
 
-// An App is what a tool and its UI resource declare about a page of MCP Apps. mcpc shows it and
-// never runs the page.
+// AppsExtension is the id of the extension MCP Apps, and AppsSettings the settings that a client with a
+// browser declares for it.
+const (
+	AppsExtension = "io.modelcontextprotocol/ui"
+	AppsSettings  = `{"mimeTypes":["` + PageType + `"]}`
+)
+
+// MaxPage limits the bytes of a page that is rendered.
+const MaxPage = 10 << 20
+
+// An App is what a tool and its UI resource declare about a page of MCP Apps.
 type App struct {
 	Tool string `json:"tool"`
 	URI  string `json:"resourceUri"`
@@ -42,6 +53,38 @@ type AppPage struct {
 	// Origins are the origins outside of the page that Policy allows.
 	Origins     []string `json:"origins"`
 	Permissions []string `json:"permissions"`
+	// HTML is the document.
+	HTML string `json:"-"`
+}
+
+// Unrenderable returns the reason why a host must not render the page, or "".
+func (a App) Unrenderable() string {
+	if !strings.HasPrefix(a.URI, "ui://") {
+		return "the URI of its page does not begin with ui://"
+	}
+	if a.Page == nil || a.Page.HTML == "" {
+		return "its page " + a.URI + " has no content"
+	}
+	if !isPageType(a.Page.MIMEType) {
+		return fmt.Sprintf("its page has the type %q and not %s", a.Page.MIMEType, PageType)
+	}
+	if len(a.Page.HTML) > MaxPage {
+		return fmt.Sprintf("its page has %d bytes, and at most %d are rendered", len(a.Page.HTML), MaxPage)
+	}
+	return ""
+}
+
+// isPageType reports whether a media type is the one of pages, which may be written with spaces and
+// in upper case.
+func isPageType(text string) bool {
+	return strings.EqualFold(strings.ReplaceAll(text, " ", ""), PageType)
+}
+
+// ForApps reports whether the page of a server may call a tool with this _meta. A tool without a
+// visibility is for the model and for the page.
+func ForApps(meta json.RawMessage) bool {
+	visibility := jsonraw.First(jsonraw.First(meta, "ui"), "visibility")
+	return visibility == nil || slices.Contains(stringsIn(visibility), "app")
 }
 
 // AppOf returns the App of a tool. contents is the result of resources/read for its page, nil if
@@ -75,7 +118,7 @@ func (p *AppPage) parse(content json.RawMessage) []string {
 	members, _ := jsonraw.Object(content)
 	p.MIMEType = members.Text("mimeType")
 	var problems []string
-	if strings.ReplaceAll(p.MIMEType, " ", "") != PageType {
+	if !isPageType(p.MIMEType) {
 		problems = append(problems, "mimeType is not "+PageType)
 	}
 	html := members.Text("text")
@@ -90,7 +133,11 @@ func (p *AppPage) parse(content json.RawMessage) []string {
 	if !strings.HasPrefix(start, "<!doctype html") && !strings.HasPrefix(start, "<html") {
 		problems = append(problems, "the content is not an HTML document")
 	}
+	if !utf8.ValidString(html) {
+		problems = append(problems, "the content is not valid UTF-8")
+	}
 	sum := sha256.Sum256([]byte(html))
+	p.HTML = html
 	p.Bytes = len(html)
 	p.SHA256 = hex.EncodeToString(sum[:])
 	p.Declared = jsonraw.First(members.Value("_meta"), "ui")

@@ -31,6 +31,7 @@ type actionInput struct {
 	view.Answer
 	view.Request
 	view.Export
+	App     view.AppRequest `json:"app"`
 	Fault   view.Fault      `json:"fault"`
 	ID      string          `json:"id"`
 	Text    string          `json:"text"`
@@ -149,6 +150,16 @@ var acts = sync.OnceValue(func() map[string]act {
 				return textResult{text}, err
 			},
 		},
+		"app": {
+			func(p view.Powers) bool { return p.Call }, "call", callsServer,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				return a.App(ctx, view.AppOpening{Target: p.Target, Tool: p.Tool, Confirmed: p.Confirmed})
+			},
+		},
+		"apprequest": {
+			func(p view.Powers) bool { return p.Call }, "call", callsServer,
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.AppRequest(ctx, p.App) },
+		},
 		"check": {
 			call, "call", local,
 			func(_ context.Context, a view.Actor, _ actionInput) (any, error) { return okResponse, a.CheckServers() },
@@ -229,6 +240,14 @@ func (s *Server) serveAct(w http.ResponseWriter, r *http.Request, action act) er
 	if file, ok := result.(view.Exported); ok && err == nil && file.Data != nil {
 		setFileName(w, file.File)
 		return s.write(w, file.Type, file.Data)
+	}
+	if app, ok := result.(view.App); ok && err == nil && app.Declared.Page != nil {
+		if s.sandbox == nil {
+			return refusal{http.StatusForbidden, "this page shows no apps"}
+		}
+		app.Allow = allowedFeatures(app.Declared.Page.Permissions)
+		app.Frame = s.sandbox.add(app, r.Header.Get("Origin"))
+		result = app
 	}
 	return s.jsonResponder(w)(result, errorWithStatus(err))
 }

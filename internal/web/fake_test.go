@@ -128,6 +128,7 @@ type fakeActor struct {
 	faults  []view.ArmedFault
 	// login is the newest login, and loginToStart the one that Login starts.
 	login, loginToStart *view.Login
+	app                 view.App
 	mu                  sync.Mutex
 	done                []string
 }
@@ -231,6 +232,16 @@ func (f *fakeActor) setLogin(l *view.Login) {
 }
 
 func (f *fakeActor) CancelLogin(target string) error { f.note("login-cancel", target); return nil }
+
+func (f *fakeActor) App(_ context.Context, o view.AppOpening) (view.App, error) {
+	f.note("app", o)
+	return f.app, nil
+}
+
+func (f *fakeActor) AppRequest(_ context.Context, r view.AppRequest) (view.AppResponse, error) {
+	f.note("apprequest", r)
+	return view.AppResponse{Result: json.RawMessage(`{"content":[]}`)}, nil
+}
 
 func (f *fakeActor) Mark(key string, mark bool, note string) error {
 	f.note("mark", key, mark, note)

@@ -14,7 +14,8 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// contentSecurityPolicy allows the page to load its own files and nothing else.
+// contentSecurityPolicy allows the page to load its own files and nothing else. With apps, policy adds the
+// frames of the sandbox.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
 	"media-src blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -37,7 +38,7 @@ func (r refusal) Error() string { return r.text }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()
 	for name, value := range map[string]string{
-		"Content-Security-Policy":      contentSecurityPolicy,
+		"Content-Security-Policy":      s.policy(),
 		"X-Content-Type-Options":       "nosniff",
 		"Referrer-Policy":              "no-referrer",
 		"Cross-Origin-Opener-Policy":   "same-origin",
@@ -59,6 +60,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil && r.Context().Err() == nil { // after the request ended there is no reader
 		s.writeError(w, err)
 	}
+}
+
+// policy returns the Content-Security-Policy of the page.
+func (s *Server) policy() string {
+	if s.sandbox == nil {
+		return contentSecurityPolicy
+	}
+	return contentSecurityPolicy + "; frame-src " + s.sandbox.origins()
 }
 
 // refuseForeign returns an error if a request cannot be from the page, or else nil. Browsers set

@@ -29,8 +29,10 @@ type Options struct {
 	Ask func(ctx context.Context, power string) error
 	// Listener must be bound to a loopback address.
 	Listener net.Listener
-	Now      func() time.Time
-	Rand     io.Reader // nil means crypto/rand
+	// Sandbox is the listener of the frames of apps, at another port. If it is nil, the page shows no apps.
+	Sandbox net.Listener
+	Now     func() time.Time
+	Rand    io.Reader // nil means crypto/rand
 	// MaxHold is how long a tap or a proxy holds a message, at most. The page shows it.
 	MaxHold time.Duration
 	// Idle is how long a Server runs without an open page; the default is 30 minutes.
@@ -61,6 +63,8 @@ type Server struct {
 	hosts  []string // the accepted Host fields
 	cookie http.Cookie
 	door   *door
+	// sandbox is nil if the page shows no apps.
+	sandbox *appSandbox
 
 	reads, calls, bodies chan struct{}
 
@@ -101,6 +105,10 @@ func New(o Options) (*Server, error) {
 		SameSite: http.SameSiteStrictMode,
 		Value:    s.door.secret(),
 	}
+	if o.Sandbox != nil {
+		_, script := s.asset("/frame.js")
+		s.sandbox = newAppSandbox(o.Sandbox, s.door.secret, o.Now, script)
+	}
 	return s, nil
 }
 
@@ -129,6 +137,9 @@ func (s *Server) Serve(ctx context.Context) error {
 		MaxHeaderBytes:    maxHeaders,
 		ErrorLog:          log.New(io.Discard, "", 0),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
+	if s.sandbox != nil {
+		go s.sandbox.serve(ctx)
 	}
 	ended := make(chan struct{}) // closed after the shutdown
 	go func() {

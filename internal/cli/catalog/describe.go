@@ -212,16 +212,10 @@ func describeTool(ctx context.Context, c *connect.Conn, name string, withApp boo
 // readApp reads the UI resource of a tool, which must have one. If that fails, it warns, and the App
 // has only what the tool's definition says.
 func readApp(ctx context.Context, c *connect.Conn, tool mcp.Tool) *mcp.App {
-	out := toolcall.ReadResource(ctx, c, tool.UI)
-	var contents []json.RawMessage
-	if out.OK() {
-		items, _ := out.Message.ResultItems("contents")
-		// Not nil even without items: for AppOf, nil means that the resource could not be read.
-		contents = append([]json.RawMessage{}, items...)
-	} else {
+	app, out := toolcall.ReadApp(ctx, c, tool)
+	if !out.OK() {
 		c.Env.UI.Warn("the tool's UI resource " + tool.UI + " could not be read: " + out.Text)
 	}
-	app := mcp.AppOf(tool, contents)
 	return &app
 }
 

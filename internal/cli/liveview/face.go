@@ -56,10 +56,17 @@ func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 			},
 		)
 	}
+	sandbox, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		listener.Close()
+		return cmdutil.Exit(usage.LocalIO("listening for the frames of apps", err))
+	}
+	defer sandbox.Close()
 	o := web.Options{
 		Reader:   pageReader{v},
 		Actor:    v.Actor,
 		Listener: listener,
+		Sandbox:  sandbox,
 		Now:      f.Now,
 		MaxHold:  proxy.MaxHold,
 	}

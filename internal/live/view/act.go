@@ -192,6 +192,10 @@ type Actor interface {
 	Login(target string, confirmed bool) (Sent, error)
 	LoginState() *Login
 	CancelLogin(target string) error
+	// App reads the page of a tool, ready to be shown.
+	App(ctx context.Context, o AppOpening) (App, error)
+	// AppRequest sends a request of a shown page to its server.
+	AppRequest(ctx context.Context, r AppRequest) (AppResponse, error)
 	Mark(key string, mark bool, note string) error
 	// Copy returns an exchange as text. form is "mcpc", "curl", "markdown", "json" or "request".
 	Copy(ctx context.Context, key, form string) (string, error)

@@ -115,6 +115,8 @@ type Detail struct {
 	// InputSchema and OutputSchema are the schemas of the tool, if the conversation listed it.
 	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// App is the URI of the tool's page (MCP Apps), if it has one.
+	App string `json:"app,omitempty"`
 	// Wrong are the arguments that the input schema does not allow.
 	Wrong []Wrong `json:"wrong,omitempty"`
 	// Before is the key of the previous exchange with the same request.
@@ -187,6 +189,8 @@ type Tool struct {
 	Reason      string          `json:"reason,omitempty"` // why a client may not see or call it, if so
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 	Target      string          `json:"target"`
+	// App is the URI of the tool's page (MCP Apps), if it has one.
+	App string `json:"app,omitempty"`
 	// ShortPage is Page for a narrow column, "1 of 2+"; "" if Page is short enough.
 	ShortPage string `json:"shortPage,omitempty"`
 	// Command is the shell command that calls the tool: the part before the arguments and the part

@@ -292,6 +292,7 @@ func (v *Views) addSchemas(d *Detail, r *rows.Row, x *wire.Exchange) {
 	}
 	d.InputSchema = tool.InputSchema
 	d.OutputSchema = tool.OutputSchema
+	d.App = tool.UI
 	schema, _, err := validate.Compile(tool.InputSchema)
 	if err != nil || x.Request.Raw == nil {
 		return

@@ -318,6 +318,7 @@ func (t *toolTable) makeTool(s *serverTools, name string, f *toolFacts) Tool {
 		out.Listed = "yes"
 		out.Description = d.Description
 		out.InputSchema = d.InputSchema
+		out.App = d.UI
 		out.Schema = d.Schema
 		out.Bytes = len(d.Raw)
 		_, out.Page, out.ShortPage = s.describePage(name)

@@ -8,7 +8,7 @@ import { Login, logIn, canHelp } from './login.js';
 let data;
 export const useData = d => { data = d; };
 
-const post = (name, body) => data.post('do/' + name, body);
+export const post = (name, body) => data.post('do/' + name, body);
 const isProblem = x => rowTone(x.row || x) === 'failed' || (x.row || x).findings > 0;
 const query = () => ({ ...shown(), only: S.only ? S.only.split(',') : undefined, sort: S.sort });
 // focusWhenDrawn focuses the element with an id as soon as it is drawn, or the first one inside, so that it gets the next keys.
@@ -139,7 +139,7 @@ function type(key) {
 
 // onKey runs an action by its key, unless the key belongs to the focused input or button.
 export function onKey(e) {
-  if (e.ctrlKey || e.altKey || e.metaKey || e.defaultPrevented || S.dialog || S.asking) return;
+  if (e.ctrlKey || e.altKey || e.metaKey || e.defaultPrevented || S.dialog || S.asking || S.app) return;
   const on = e.target, typing = on.matches('input, textarea, select');
   if (typing) {
     if (e.key === 'Escape') on.blur();
@@ -369,7 +369,7 @@ export function Dialogs() {
     case 'compare': return html`<${Compare} />`;
     case 'report': return html`<${Dialog} wide title="Report"><${Markdown} text=${`${data.notes || ''}\n\n${data.report || ''}`} /><//>`;
     case 'text': return html`<${Dialog} title=${d.title}><pre>${d.text}</pre><//>`;
-    case 'confirm': return html`<${Dialog} title="Send it?" onClose=${d.back}><p>${d.text}</p><div class="buttons end"><button onClick=${d.back}>Cancel</button><button class="main danger" onClick=${d.yes}>Send</button></div><//>`;
+    case 'confirm': return html`<${Dialog} title=${d.title || 'Send it?'} onClose=${d.back}><p>${d.text}</p><div class="buttons end"><button onClick=${d.back}>Cancel</button><button class="main danger" onClick=${d.yes}>${d.word || 'Send'}</button></div><//>`;
   }
 }
 

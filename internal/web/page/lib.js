@@ -23,7 +23,7 @@ export const shownViews = () => views.filter(([id]) => id !== 'home' || S.status
 
 // S is the state; set changes it and draws once in the next frame.
 export const S = { view: 'talk', filter: '', sort: '', talk: '', only: '', row: '', tab: 'summary', detail: false,
-  status: {}, seq: 0, conversations: [], questions: [], held: [], faults: [], unseen: [], waiting: '', follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, powers: {}, theme: '' };
+  status: {}, seq: 0, conversations: [], questions: [], held: [], faults: [], unseen: [], waiting: '', follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, app: null, powers: {}, theme: '' };
 // shownTalk returns the id of the shown conversation, or '' for all. The conversation that the page chose at the start
 // (S.first) applies only to the Talk view without a filter: filters and lists of tools cover everything recorded.
 export const shownTalk = () => S.first && (S.filter || S.only || S.view !== 'talk') ? '' : S.talk;

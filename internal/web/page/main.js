@@ -6,6 +6,7 @@ import { remote, inline } from './data.js';
 import { Patterns } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
 import { Home } from './home.js';
+import { AppPanel } from './app.js';
 import { useData, catchKey, onKey, Button, Dialogs, Asking, Waiting, WaitingBar, toggleWord, runActionByKey, showMatching } from './act.js';
 
 const viewComponents = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets, home: Home };
@@ -129,7 +130,7 @@ class App extends Component {
       ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${countNoun(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
       <div key="body" class=${'body' + (S.detail ? ' with-detail' : '')}><${Conversations} /><section class="view" aria-label=${(shownViews().find(([id]) => id === view) || shownViews()[0])[1]}><${View} key=${view} data=${data} /></section>
         ${S.detail && html`<section class="detail" aria-label="Detail"><${Detail} data=${data} /></section>`}</div>
-      ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}<${Dialogs} /><${Asking} />`;
+      ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}${S.app && html`<${AppPanel} key=${'app' + S.app.at} />`}<${Dialogs} /><${Asking} />`;
   }
 }
 

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/
 import { html, S, set, isFollowing, shownTalk, orAbsentText, showError, clearError, formatTime, formatSeconds, formatBytes, countNoun, elapsedSeconds, withoutVersion, quoteValue, sizeInPixels, shownQuery, requestTitle, tryParseJSON } from './lib.js';
 import { List, Source, Bar, Tree, Markdown, nav, rowHeight, rowTone, toneSigns, toneWords, phaseWords } from './ui.js';
 import { openMenu, addToFilter, tryTool, Actions } from './act.js';
+import { AppButton, recordedCall } from './app.js';
 
 const stateSign = r => html`<span class=${'tone ' + rowTone(r)} title=${toneWords[rowTone(r)]}>${toneSigns[rowTone(r)]}</span>`;
 const stateHead = html`<span class="sr">state</span>`;
@@ -143,7 +144,8 @@ export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label
     { head: 'failed', cls: 'num', cell: t => t.failed || '' }, { head: 'p50', cls: 'num', cell: t => t.called ? formatSeconds(t.p50) : '' }, { head: 'p95', cls: 'num', cell: t => t.called ? formatSeconds(t.p95) : '' },
     { head: 'bytes', cls: 'num', cell: t => formatBytes(t.bytes) }, { head: 'why a client may not see or call it', cls: 'notes', cell: t => (text => html`<span title=${text}>${text}</span>`)(t.reason || t.changed || t.lastError || '') }]}
   more=${t => html`<h2>${t.name}</h2><p>${t.reason || 'No problem was found with this tool.'}</p><div class="buttons"><button onClick=${() => tryTool(t)}>Try it (t)</button>
-    <button onClick=${() => addToFilter('name:' + quoteValue(t.name))}>Its calls</button>${t.lastRow && html`<button onClick=${() => set({ row: t.lastRow, detail: true })}>Last call</button>`}</div>
+    <button onClick=${() => addToFilter('name:' + quoteValue(t.name))}>Its calls</button>${t.lastRow && html`<button onClick=${() => set({ row: t.lastRow, detail: true })}>Last call</button>`}
+    ${t.app && html`<${AppButton} call=${{ target: t.target, tool: t.name }} read=${t.lastRow && (() => recordedCall(data, t.lastRow))} />`}</div>
     ${t.description && html`<p class="text">${t.description}</p>`}${t.changed && html`<p>Changed: ${t.changed}</p>`}${t.lastError && html`<p class="wrong">Last error: ${t.lastError}</p>`}
     ${t.inputSchema && html`<h3>Input schema</h3><${Tree} value=${t.inputSchema} />`}`} />`;
 
@@ -244,7 +246,7 @@ export function Detail({ data }) {
   };
   return html`<header class="title"><h2><span class=${'tone ' + rowTone(r)}>${outcomeWords(r)}</span> ${requestTitle(r)} <span class="dim"><span title=${keyTitle(r.key)}>${r.key}</span>, ${formatSeconds(elapsedSeconds(r, d.when))}</span></h2>
       <button aria-label="Close the detail" title="Esc" onClick=${() => set({ detail: false })}>✕</button></header>
-    <${Actions} row=${r} detail=${d} />
+    <${Actions} row=${r} detail=${d} />${d.app && html`<div class="buttons"><${AppButton} call=${{ target: r.target, tool: r.name }} read=${() => recordedCall(data, r.key, d)} /></div>`}
     <div class="tabs" role="tablist" aria-label="Detail" onKeyDown=${step}>${tabs.map(([id, name]) => html`<button role="tab" id=${'tab-' + id} aria-controls="panel" aria-selected=${id === tab} tabindex=${id === tab ? 0 : -1}
       onClick=${() => set({ tab: id })}>${name}${counts[id] ? html` <span class="dim">${counts[id]}</span>` : ''}</button>`)}</div>
     <div class="panel" id="panel" role="tabpanel" aria-labelledby=${'tab-' + tab} tabindex="0" key=${r.key + tab}>${panels[tab]({ d, r, data })}</div>`;
