@@ -171,6 +171,9 @@ func (b *appSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	head.Set("Content-Type", mediaTypes[".html"])
 	if kind == "app" {
+		if allowed, ok := connectionAllowlist(d.Declared.Page.Origins); ok {
+			head.Set("Connection-Allowlist", allowed)
+		}
 		head.Set("Content-Security-Policy", appPolicy(d, own))
 		_, _ = io.WriteString(w, d.Declared.Page.HTML)
 		return
@@ -189,8 +192,22 @@ func (b *appSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // no app may do. A directive that the first part has is not changed by the second one.
 func appPolicy(d *appDocument, own string) string {
 	return d.Declared.Page.Policy +
-		"; base-uri 'none'; form-action 'none'; object-src 'none'; webrtc 'block'; sandbox " + appSandboxFlags +
+		"; base-uri 'none'; form-action 'none'; object-src 'none'; sandbox " + appSandboxFlags +
 		"; frame-ancestors " + own + " " + d.page
+}
+
+// connectionAllowlist returns the field Connection-Allowlist of an app's document, which also stops what
+// the policy does not in browsers that know it: WebRTC, and connections that are opened in advance. It
+// reports false if the app may reach more than a list of hosts.
+func connectionAllowlist(origins []string) (string, bool) {
+	list := "(response-origin"
+	for _, origin := range origins {
+		if !strings.Contains(origin, "://") || strings.Contains(origin, `\`) {
+			return "", false
+		}
+		list += ` "` + origin + `"`
+	}
+	return list + ")", true
 }
 
 // appSandboxFlags are the flags of the inner frame. Without allow-same-origin an app has no storage, no
