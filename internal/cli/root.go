@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mcpc/internal/cli/app"
 	"mcpc/internal/cli/auth"
 	"mcpc/internal/cli/batch"
 	"mcpc/internal/cli/bench"
@@ -64,6 +65,7 @@ func commandGroups() []cmdutil.Group {
 			command("listen", catalog.NewListen, asks|alone),
 			command("tasks", call.NewTasks, asks|inShell),
 			command("skills", skills.New, asks|inShell),
+			command("app", app.New, asks),
 			command("ping", call.NewPing, asks|inShell|alone),
 			command("raw", call.NewRaw, asks|inShell),
 		),

@@ -171,6 +171,12 @@ func (a *actor) LoginState() *view.Login {
 
 func (a *actor) CancelLogin(target string) error { a.note("cancel", target); return nil }
 
+func (a *actor) App(context.Context, view.AppOpening) (view.App, error) { return view.App{}, nil }
+
+func (a *actor) AppRequest(context.Context, view.AppRequest) (view.AppResponse, error) {
+	return view.AppResponse{}, nil
+}
+
 func (a *actor) Mark(key string, mark bool, text string) error {
 	if mark {
 		a.note("mark", key, text)

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, set, showToast, showError, openDialog, closeDialog, formatTime, formatBytes, countNoun, safeURL, tryParseJSON } from './lib.js';
 import { powerReason, post } from './act.js';
-import { AppHost, hostContext, makeFrame } from './host.js';
+import { AppHost, hostContext, makeFrame, responseOf } from './host.js';
 
 const widths = [[390, 'Phone'], [768, 'Tablet'], [0, 'Full']];
 const systemTheme = () => S.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
@@ -62,7 +62,7 @@ export function AppPanel() {
     const request = { target: app.call.target, method, params };
     let r = await post('apprequest', { app: request });
     for (let i = 0; r.confirm && i < 3; i++) r = await confirmed('The app: ' + r.confirm) ? await post('apprequest', { app: { ...request, confirmed: true } }) : { text: 'the user refused it' };
-    return r.result ? { result: r.result } : { error: r.error || { code: -32000, message: r.text || r.channel || 'not sent' } };
+    return responseOf(r);
   };
   const close = () => host.current.teardown().then(() => set(S.app === app ? { app: null } : {}));
   useEffect(() => {

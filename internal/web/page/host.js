@@ -90,6 +90,9 @@ export const hostContext = ({ theme, width, definition }) => ({ theme, displayMo
   timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, userAgent: 'mcpc', platform: 'web', deviceCapabilities: { touch: false, hover: true }, safeAreaInsets: { top: 0, right: 0, bottom: 0, left: 0 },
   ...(definition ? { toolInfo: { tool: definition } } : {}) });
 
+// responseOf returns the response to a request of an app from what mcpc says became of the request.
+export const responseOf = r => r.result ? { result: r.result } : { error: r.error || { code: -32000, message: r.text || r.confirm || r.channel || 'not sent' } };
+
 // makeFrame returns the frame of an app. The app has a frame of its own in it, which has no origin.
 export function makeFrame(app) {
   const frame = document.createElement('iframe');

@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// chromeNames are the names of Chromium and Chrome in the PATH, and chromePlaces where else they are. A
+// * stands for any name, and ~ for the home directory.
+var (
+	chromeNames = []string{
+		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge",
+	}
+	chromePlaces = []string{
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+		"/Applications/Chromium.app/Contents/MacOS/Chromium",
+		"~/.cache/ms-playwright/chromium-*/chrome-linux*/chrome",
+		"~/Library/Caches/ms-playwright/chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
+		"~/AppData/Local/ms-playwright/chromium-*/chrome-win*/chrome.exe",
+		"C:/Program Files/Google/Chrome/Application/chrome.exe",
+	}
+)
+
+// startTime is how long Chromium may take in addition to the limit of the page.
+const startTime = 30 * time.Second
+
+// findChrome returns the command line of Chromium: MCPC_CHROME, which may have flags, or the first that is
+// installed.
+func findChrome(getenv func(string) string) ([]string, error) {
+	if line := getenv("MCPC_CHROME"); line != "" {
+		argv, err := shellwords.Split(line, nil)
+		if err == nil && len(argv) == 0 {
+			err = fmt.Errorf("it has no words")
+		}
+		if err != nil {
+			return nil, usage.New("MCPC_CHROME: "+err.Error(), "it is a command: MCPC_CHROME='chromium --no-sandbox'")
+		}
+		return argv, nil
+	}
+	for _, name := range chromeNames {
+		if path, err := exec.LookPath(name); err == nil {
+			return []string{path}, nil
+		}
+	}
+	home := getenv("HOME")
+	if home == "" {
+		home = getenv("USERPROFILE")
+	}
+	for _, place := range chromePlaces {
+		found, _ := filepath.Glob(strings.Replace(place, "~", home, 1))
+		if len(found) > 0 {
+			return []string{slices.Max(found)}, nil // the newest version of Playwright's browsers
+		}
+	}
+	return nil, cmdutil.Exit(wire.Outcome{
+		Kind: wire.LocalIO,
+		Text: "no Chromium or Chrome was found, which app needs",
+		Hint: "apt-get install chromium, or npx playwright install chromium; MCPC_CHROME names another one",
+	})
+}
+
+// screenshot returns a PNG picture of a page once it has finished loading.
+func screenshot(ctx context.Context, chrome []string, url string, width int, limit time.Duration) ([]byte, error) {
+	folder, err := os.MkdirTemp("", "mcpc-app-")
+	if err != nil {
+		return nil, cmdutil.Exit(usage.LocalIO("making a folder for the browser", err))
+	}
+	defer removeAll(folder)
+	picture := filepath.Join(folder, "picture.png")
+	argv := append(slices.Clone(chrome),
+		"--headless=new", "--screenshot="+picture, fmt.Sprintf("--window-size=%d,%d", width, maxHeight),
+		"--user-data-dir="+filepath.Join(folder, "profile"), "--hide-scrollbars", "--mute-audio", "--no-first-run",
+		"--no-default-browser-check", "--disable-background-networking", "--disable-component-update",
+		"--disable-extensions", "--disable-sync", "--force-device-scale-factor=1", url)
+	running, stop := context.WithTimeout(ctx, limit+startTime)
+	defer stop()
+	cmd := exec.CommandContext(running, argv[0], argv[1:]...)
+	cmd.WaitDelay = time.Second // its helpers may keep its output open
+	said, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return nil, cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+	}
+	data, unread := os.ReadFile(picture)
+	if unread == nil {
+		return data, nil
+	}
+	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+	text := lines[len(lines)-1]
+	if err != nil {
+		text = err.Error() + ": " + text
+	}
+	return nil, chromeFailed(chrome, text)
+}
+
+// chromeFailed returns the error for a browser that made no picture.
+func chromeFailed(chrome []string, text string) error {
+	out := wire.Outcome{Kind: wire.LocalIO, Text: "no picture: " + chrome[0] + ": " + text}
+	if os.Getuid() == 0 && !slices.Contains(chrome, "--no-sandbox") {
+		out.Hint = wire.Hint("Chromium refuses to run as root; as another user, or MCPC_CHROME='" + chrome[0] + " --no-sandbox'")
+	}
+	return cmdutil.Exit(out)
+}
+
+// removeAll removes a folder. The last processes of a browser may still write into it for a moment.
+func removeAll(folder string) {
+	for range 20 {
+		if os.RemoveAll(folder) == nil {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
