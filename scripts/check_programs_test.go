@@ -156,6 +156,7 @@ var startsGoroutine = regexp.MustCompile(`(?m)^\s*go [a-z]|\.Go\(`)
 // notRaced are packages that start goroutines and are tested without the race detector, and why.
 var notRaced = map[string]string{
 	"./internal/state":             "what it shares is shared by processes",
+	"./internal/cli/app":           "its goroutine serves a browser; web is raced",
 	"./internal/cli/catalog":       "its goroutines are those of a command that waits; connect and live are raced",
 	"./internal/cli/codegen":       "the same",
 	"./internal/cli/judge":         "the same; judge is raced",

@@ -11,7 +11,6 @@ import (
 	"image/draw"
 	"image/png"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +21,6 @@ import (
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/live/view"
-	"mcpc/internal/mcp"
 	"mcpc/internal/usage"
 	"mcpc/internal/web"
 	"mcpc/internal/wire"
@@ -126,8 +124,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if out := cmdutil.CheckWritable("--html", o.html); !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	// Some servers list their pages only for clients that can show them.
-	f.Answers.Extensions = slices.Insert(f.Answers.Extensions, 0, mcp.AppsExtension+"="+mcp.AppsSettings)
+	f.DeclareApps()
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, MultiCall: true})
 	if !out.OK() {
 		return cmdutil.Exit(out)

@@ -106,8 +106,8 @@ func screenshot(ctx context.Context, chrome []string, url string, width int, lim
 // chromeFailed returns the error for a browser that made no picture.
 func chromeFailed(chrome []string, text string) error {
 	out := wire.Outcome{Kind: wire.LocalIO, Text: "no picture: " + chrome[0] + ": " + text}
-	if os.Getuid() == 0 && !slices.Contains(chrome, "--no-sandbox") {
-		out.Hint = wire.Hint("Chromium refuses to run as root; as another user, or MCPC_CHROME='" + chrome[0] + " --no-sandbox'")
+	if strings.Contains(text, "no-sandbox") && !slices.Contains(chrome, "--no-sandbox") {
+		out.Hint = wire.Hint("another user can run it, or root with MCPC_CHROME='" + chrome[0] + " --no-sandbox'")
 	}
 	return cmdutil.Exit(out)
 }

@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render/hint"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
@@ -176,6 +177,12 @@ func (f *Factory) Open(ctx context.Context, options connect.Options) (*connect.C
 		PrintExplanation(ctx, f)
 	}
 	return c, o
+}
+
+// DeclareApps declares that the command shows pages of tools (MCP Apps): some servers list them only for
+// such clients. The settings of a flag --extension come later and replace these.
+func (f *Factory) DeclareApps() {
+	f.Answers.Extensions = slices.Insert(f.Answers.Extensions, 0, mcp.AppsExtension+"="+mcp.AppsSettings)
 }
 
 // forgetListsIfFresh drops the cached lists if --fresh is set and the connection is open.

@@ -228,6 +228,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	if o.file != "" {
 		o.ask = nil // what Home sends would not be in the file
 	}
+	if o.web {
+		f.DeclareApps()
+	}
 	v, out := liveview.Open(f, liveview.Options{
 		Path:   o.file,
 		Powers: o.powers,

@@ -32,7 +32,7 @@ func (a *Actor) App(ctx context.Context, o view.AppOpening) (view.App, error) {
 		app.Declared, out = toolcall.ReadApp(ctx, c, tool.Tool)
 		return out, 0
 	}
-	sent, err := a.send(ctx, g, r, o.Confirmed)
+	sent, err := a.sendTo(ctx, r, o.Confirmed)
 	if err == nil && sent.Confirm != "" {
 		return view.App{Confirm: sent.Confirm}, nil
 	}
@@ -65,7 +65,7 @@ func (a *Actor) AppRequest(ctx context.Context, request view.AppRequest) (view.A
 		})
 		return last, missingConsent(last)
 	}
-	sent, err := a.send(ctx, g, r, request.Confirmed)
+	sent, err := a.sendTo(ctx, r, request.Confirmed)
 	response := view.AppResponse{Sent: sent}
 	if err != nil || sent.Confirm != "" {
 		return response, err

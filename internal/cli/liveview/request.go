@@ -37,17 +37,23 @@ func (a *Actor) Request(ctx context.Context, r view.Request) (view.Sent, error) 
 	if err := o.setRequest(g, r); err != nil {
 		return view.Sent{}, userErrorOf(g, err)
 	}
+	return a.sendTo(ctx, o, r.Confirmed)
+}
+
+// sendTo sends a request over the kept connection to its server. If a consent is missing, it sends nothing,
+// and the view.Sent has the question for the user.
+func (a *Actor) sendTo(ctx context.Context, o outgoing, confirmed bool) (view.Sent, error) {
 	ctx, release := a.contextOfView(ctx)
 	defer release()
-	given, question := a.checkConsent(o, r.Confirmed)
+	given, question := a.checkConsent(o, confirmed)
 	if question != nil {
 		return *question, nil
 	}
-	g, c, out := a.connection(ctx, server)
+	g, c, out := a.connection(ctx, o.server)
 	if !out.OK() {
 		return view.Sent{}, userError(g, out)
 	}
-	ctx, end := a.begin(ctx, g, server, o.method, o.name)
+	ctx, end := a.begin(ctx, g, o.server, o.method, o.name)
 	defer end()
 	out, missing := o.send(ctx, c, given)
 	sent, err := a.sentResult(g, o, connect.Explain(&g.Env, out), missing)

@@ -37,7 +37,7 @@ var floors = [][]string{
 		"cli/share",
 	},
 	{
-		"cli/auth", "cli/batch", "cli/bench", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff",
+		"cli/app", "cli/auth", "cli/batch", "cli/bench", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff",
 		"cli/help", "cli/inspect", "cli/judge", "cli/mock", "cli/proxy", "cli/replay", "cli/run",
 		"cli/serve", "cli/session", "cli/shell", "cli/skills", "cli/traffic",
 	},
