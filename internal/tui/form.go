@@ -77,6 +77,8 @@ func newForm(raw, given json.RawMessage, buttons ...string) *form {
 		f.root.shape = objectShape
 		f.root.setMembers(given)
 	}
+	f.focused = -1
+	f.moveFocus(1)
 	return f
 }
 
@@ -389,9 +391,9 @@ func (f *form) Key(name, text string) string {
 	all := f.fields()
 	switch name {
 	case "tab", "down":
-		f.focused = (f.focused + 1) % (len(all) + len(f.Buttons))
+		f.moveFocus(1)
 	case "shift+tab", "up":
-		f.focused = (f.focused + len(all) + len(f.Buttons) - 1) % (len(all) + len(f.Buttons))
+		f.moveFocus(-1)
 	case "ctrl+s":
 		return f.Buttons[0]
 	case "ctrl+d":
@@ -400,7 +402,7 @@ func (f *form) Key(name, text string) string {
 		if f.focused >= len(all) {
 			return f.Buttons[f.focused-len(all)]
 		}
-		f.focused++
+		f.moveFocus(1)
 	default:
 		if f.focused < len(all) {
 			all[f.focused].key(name, text)
@@ -412,12 +414,27 @@ func (f *form) Key(name, text string) string {
 	return ""
 }
 
+// moveFocus moves the focus by step fields or buttons, after the last of which the first one follows. It
+// passes over required objects, whose heading takes no keys.
+func (f *form) moveFocus(step int) {
+	all := f.fields()
+	n := len(all) + max(len(f.Buttons), 1)
+	for range n {
+		f.focused = (f.focused + step + n) % n
+		takesKeys := f.focused >= len(all) || all[f.focused].shape != objectShape || !all[f.focused].Required
+		if takesKeys {
+			return
+		}
+	}
+}
+
 // followNewItem moves the focus to the item that a key has added to a list.
 func (f *form) followNewItem(q *field, name string) {
 	if q.shape != listShape || name != "space" || len(q.children) == 0 {
 		return
 	}
-	f.focused = slices.Index(f.fields(), q.children[len(q.children)-1])
+	f.focused = slices.Index(f.fields(), q.children[len(q.children)-1]) - 1
+	f.moveFocus(1) // an object takes no keys, but its members do
 }
 
 // removeItem removes the list item that the focused field is in.

@@ -385,7 +385,11 @@ func (m *model) sendAs(question string, do sender, show sentHandler, confirmed b
 				})
 				return nil
 			}
-			m.showMessage(strings.ReplaceAll(sent.Channel, "_", " ") + " " + sent.Text)
+			text := sent.Text // of a failure, it names the kind
+			if text == "" || sent.Channel == "ok" {
+				text = strings.TrimSpace(strings.ReplaceAll(sent.Channel, "_", " ") + " " + text)
+			}
+			m.showMessage(text)
 			return tea.Batch(m.reload(), show(m, &sent))
 		}
 	})
