@@ -58,9 +58,10 @@ asks at this terminal: resend sends recorded requests again, call calls tools,
 intercept holds messages of taps and proxies and sets faults. No recorded
 command is ever started.
 
-Key H shows Home: the servers that mcpc servers --check asks, their state, and
-Try, which lists the tools of one. The view begins there if nothing is recorded.
-Home starts no command that is not trusted. A page needs the power call for it.
+Key H shows Home: the servers that mcpc servers --check asks, and their state.
+Try (T) shows what one of them offers: tools, prompts, resources and tasks, each
+with a form. The view begins with Home if nothing is recorded. Home starts no
+command that is not trusted. A page needs the power call for it.
 
 With -- COMMAND mcpc starts that server, records its traffic, and the view can
 call its tools. At the terminal --allow call also starts servers that are
