@@ -15,8 +15,8 @@ import (
 // needsLogin is the state of a server in Home that requires a login.
 const needsLogin = "needs login"
 
-// logIn starts a login at the selected server of Home, or at the server of an exchange that was refused
-// for lack of a token, and shows its steps. While a login runs, it only shows that one.
+// logIn starts a login at the selected server of Home, at the server of Try, or at the server of an
+// exchange that was refused for lack of a token, and shows its steps. While a login runs, it only shows that one.
 func (m *model) logIn() tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil || !m.act.powers.Call {
@@ -28,6 +28,8 @@ func (m *model) logIn() tea.Cmd {
 	target := ""
 	if s := m.selectedServer(); s != nil {
 		target = s.Name
+	} else if m.view == viewTry && m.try.catalog != nil {
+		target = m.try.target
 	} else if _, row := m.target(); row != nil &&
 		(row.Status == http.StatusUnauthorized || row.Status == http.StatusForbidden) {
 		target = row.Target

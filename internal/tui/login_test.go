@@ -79,6 +79,21 @@ func TestFailedLoginShowsWhatHelps(t *testing.T) {
 	})
 }
 
+func TestLoginFromTry(t *testing.T) {
+	a := newActor()
+	a.login = loginState()
+	a.login.Done = true
+	play(t, 120, 30, nil, a, func(p *player) {
+		p.keys("H", "enter")
+		p.shows("create_issue")
+		p.keys("L")
+		p.shows("Login at ")
+		if got := a.done(); !strings.HasSuffix(got, "login cursor:files") {
+			t.Errorf("did %q", got)
+		}
+	})
+}
+
 // An exchange of a server is a reason for a login only if it was refused, and after a question.
 func TestLoginFromExchange(t *testing.T) {
 	a := newActor()
