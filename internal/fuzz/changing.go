@@ -55,16 +55,9 @@ func (r *run) findChanging(ctx context.Context, tools []Tool) {
 		if lists != nil && after != nil && !slices.EqualFunc(lists, after, equalJSON) {
 			what = "a list of the server is different afterwards"
 		}
-		for i := range observers {
-			o := &observers[i]
-			if o.tool == tool.Name || r.isStopped(ctx) {
-				continue
-			}
-			now := r.call(ctx, o.tool, o.args)
-			if now.Class == Success && !areEquivalent(o.answer, now) {
-				what = "the answer of " + o.tool + " is different afterwards: " + now.Summary
-			}
-			o.answer = now
+		changed := r.observe(ctx, observers, tool.Name)
+		if changed != "" && r.observe(ctx, observers, tool.Name) == "" { // else it changes without the tool
+			what = changed
 		}
 		if what == "" {
 			continue
@@ -76,6 +69,24 @@ func (r *run) findChanging(ctx context.Context, tools []Tool) {
 			Rule: RuleChanges, Tool: tool.Name, Args: base, Answer: answer, IsValid: true, Want: wantNoChange,
 		})
 	}
+}
+
+// observe calls the observers other than the tool called except, and describes the first answer that
+// differs from the one before; "" if none does.
+func (r *run) observe(ctx context.Context, observers []observer, except string) string {
+	what := ""
+	for i := range observers {
+		o := &observers[i]
+		if o.tool == except || r.isStopped(ctx) {
+			continue
+		}
+		now := r.call(ctx, o.tool, o.args)
+		if what == "" && now.Class == Success && !areEquivalent(o.answer, now) {
+			what = "the answer of " + o.tool + " is different afterwards: " + now.Summary
+		}
+		o.answer = now
+	}
+	return what
 }
 
 // findObservers returns up to maxObservers tools that answer the same call twice the same way.

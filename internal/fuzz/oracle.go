@@ -73,11 +73,29 @@ func (t *toolTest) judgeRepeated(ctx context.Context, c testCase, answer Answer)
 		return
 	}
 	f := Failure{Rule: RuleRepeat, Answer: again, Want: wantSame}
+	f.Answer.Summary = describeDifference(answer, again)
 	t.reportFailure(ctx, f, c, func(args json.RawMessage) (Answer, bool) {
 		first := t.call(ctx, t.tool.Name, args)
 		second := t.call(ctx, t.tool.Name, args)
+		second.Summary = describeDifference(first, second)
 		return second, first.Class == Success && second.Class != Unclear && !areEquivalent(first, second)
 	})
+}
+
+// describeDifference returns the parts of two answers to the same call that differ first.
+func describeDifference(a, b Answer) string {
+	if a.Class != b.Class || a.Result == nil || b.Result == nil {
+		return "first " + a.Summary + ", then " + b.Summary
+	}
+	same := 0
+	for same < len(a.Result) && same < len(b.Result) && a.Result[same] == b.Result[same] {
+		same++
+	}
+	const before, after = 30, 40
+	part := func(raw []byte) string {
+		return "…" + strings.ToValidUTF8(string(raw[max(0, same-before):min(len(raw), same+after)]), "") + "…"
+	}
+	return "first " + part(a.Result) + ", then " + part(b.Result)
 }
 
 // judgeTogether judges the valid arguments that were refused, and the invalid ones that were not.
@@ -101,7 +119,10 @@ func (t *toolTest) judgeTogether(ctx context.Context) {
 	}
 	validatesNothing := len(strict) == 0 && len(lenient) > 2
 	for _, j := range shortestFirst(lenient) {
-		f := Failure{Rule: RuleLenient, Cause: j.broken.Rule + " " + j.broken.Pointer, Answer: j.answer, Want: wantError}
+		f := Failure{Rule: RuleLenient, Cause: j.broken.Rule, Answer: j.answer, Want: wantError}
+		if j.broken.Rule != "type" && j.broken.Rule != "additionalProperties" { // these are one way to read all members
+			f.Cause += " " + j.broken.Pointer
+		}
 		if validatesNothing {
 			f.Cause = "anything"
 		}

@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/demo"
 	"mcpc/internal/lint"
 	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/planted"
 	"mcpc/internal/wire"
 )
 
@@ -427,6 +428,9 @@ func TestEveryRuleHasItsExamples(t *testing.T) {
 	servers := map[string]bool{"L022": true, "L063": true, "L084": true, "L085": true}
 	for _, c := range probeCases {
 		servers[c.rule] = true
+	}
+	for _, tool := range planted.Tools() { // tested in fuzz_test.go
+		servers[tool.Rule] = true
 	}
 	n := 0
 	for _, r := range lint.Rules() {

@@ -50,7 +50,7 @@ func (o *FuzzOptions) validate() error {
 	if len(o.Unsafe) > 0 {
 		o.On = true
 	}
-	if o.Budget < 1 {
+	if o.On && o.Budget < 1 {
 		return usage.New("--budget must be 1 or more", "--budget 500 is the default")
 	}
 	return nil
@@ -369,8 +369,8 @@ func (t *fuzzTest) repeatWords(f fuzz.Failure, a answer) string {
 	return strings.Join(words, " ")
 }
 
-// stepOf returns the step of a *.mcpc.yaml that repeats the call of a failure. It expects the
-// right kind of answer, so that it fails until the tool is corrected.
+// stepOf returns the step of a *.mcpc.yaml that repeats the call of a failure, or a list of two
+// steps. It expects the right kind of answer, so that it fails until the tool is corrected.
 func (t *fuzzTest) stepOf(f fuzz.Failure) string {
 	unchanged := func(hidden string) string { return hidden }
 	step := saved.Step{
@@ -382,6 +382,9 @@ func (t *fuzzTest) stepOf(f fuzz.Failure) string {
 		if t.rev < conv.Rev20251125 {
 			step.Expect.Kind = wire.RPCFailed
 		}
+	}
+	if f.Rule == fuzz.RuleRepeat { // the second call shows it
+		return string(jsonraw.List([]json.RawMessage{step.JSON(), step.JSON()}))
 	}
 	return string(step.JSON())
 }

@@ -1,0 +1,153 @@
+package check_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"mcpc/internal/shellwords"
+	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/planted"
+)
+
+// A fuzzReport is what the tests read of a report.
+type fuzzReport struct {
+	Findings []struct {
+		Rule, Subject, Repeat, Step string
+		Evidence                    []struct{ Got string }
+	}
+	Notes      []string
+	Incomplete string
+}
+
+// fuzzed runs check --fuzz, and returns the report and the exit code.
+func fuzzed(t *testing.T, home *clitest.Home, words ...string) (fuzzReport, int) {
+	t.Helper()
+	out := home.MCPC(slices.Concat([]string{"check", "--json"}, words)...)
+	var r fuzzReport
+	if err := json.Unmarshal([]byte(out.Stdout), &r); err != nil {
+		t.Fatalf("%s\n%s", out.Stdout, out.Stderr)
+	}
+	return r, out.Code
+}
+
+// Each planted fault is found over HTTP, and the printed command line shows it again.
+func TestFuzzPrintsCallsThatFailAgain(t *testing.T) {
+	home := clitest.EnterHome(t)
+	tools := planted.Tools()
+	server := httptest.NewServer(planted.Handler(tools))
+	t.Cleanup(server.Close)
+	for _, tool := range tools {
+		// Silence is tested once, because each attempt takes a second.
+		if slices.Contains([]string{"", "fuzz-changes"}, tool.Rule) || tool.Name == "silent-at-size" {
+			continue
+		}
+		r, _ := fuzzed(t, home, "--fail-on", "never", "--seed", "3", "-s", server.URL, "--fuzz", tool.Name)
+		found := false
+		rule := tool.Rule
+		if tool.Name == "not-a-number" {
+			rule = "L009" // which is about the bytes of any message
+		}
+		for _, f := range r.Findings {
+			if f.Rule != rule || rule != "L009" && !strings.Contains(f.Subject, tool.Name) {
+				continue
+			}
+			found = true
+			words, err := shellwords.Split(strings.TrimPrefix(f.Repeat, "mcpc "), nil)
+			if err != nil {
+				t.Fatalf("%s: %v", f.Repeat, err)
+			}
+			again := home.MCPC(words...)
+			said := again.Stdout + again.Stderr
+			canSucceed := slices.Contains([]string{"L126", "L124", "fuzz-repeat"}, tool.Rule)
+			isSame := again.Code == 0 && canSucceed || again.Code > 3
+			if !isSame {
+				t.Errorf("%s: %s exits with %d: %s", tool.Name, f.Repeat, again.Code, said)
+			}
+			if !strings.Contains(f.Step, `"call":"`+tool.Name+`"`) {
+				t.Errorf("%s: the step is %s", tool.Name, f.Step)
+			}
+		}
+		if !found {
+			t.Errorf("%s: not found: %+v", tool.Name, r)
+		}
+	}
+}
+
+// A tool that changes what another one reads is called once, and then only if the user names it.
+func TestFuzzFindsToolsThatChangeSomething(t *testing.T) {
+	home := clitest.EnterHome(t)
+	tools := slices.DeleteFunc(planted.Tools(), func(tool *planted.Tool) bool {
+		return tool.Name != "changing" && tool.Name != "observing" && tool.Name != "deep"
+	})
+	server := httptest.NewServer(planted.Handler(tools))
+	t.Cleanup(server.Close)
+	r, _ := fuzzed(t, home, "-s", server.URL, "--fuzz", "--only", "fuzz-changes")
+	if len(r.Findings) != 1 || r.Findings[0].Subject != "tool changing" {
+		t.Errorf("findings: %+v", r.Findings)
+	}
+	if !slices.ContainsFunc(r.Notes, func(note string) bool { return strings.Contains(note, "--fuzz-unsafe changing") }) {
+		t.Errorf("notes: %q", r.Notes)
+	}
+}
+
+// HTTP 429 ends the calls. The report has what was found before, and no finding about the answer.
+func TestFuzzStopsWhenTheServerIsOverloaded(t *testing.T) {
+	home := clitest.EnterHome(t)
+	inner := planted.Handler(planted.Tools())
+	var calls, late atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1) > 40 {
+			late.Add(1)
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	r, code := fuzzed(t, home, "-s", server.URL, "--fuzz", "success-for-invalid")
+	if late.Load() > 2 || code != 0 {
+		t.Errorf("exit code %d, %d requests after HTTP 429", code, late.Load())
+	}
+	said := strings.Join(r.Notes, "\n")
+	if !strings.Contains(said, "HTTP 429, retry after 30") || !strings.Contains(said, "the test ended after") {
+		t.Errorf("notes: %s", said)
+	}
+	for _, f := range r.Findings {
+		if strings.Contains(f.Evidence[0].Got, "429") {
+			t.Errorf("a finding about HTTP 429: %+v", f)
+		}
+	}
+}
+
+// The same seed sends the same calls, another one sends others.
+func TestFuzzIsDeterministic(t *testing.T) {
+	home := clitest.EnterHome(t)
+	inner := planted.Handler(planted.Tools())
+	var sent bytes.Buffer // the calls are made one after the other
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil && bytes.Contains(body, []byte("tools/call")) {
+			sent.Write(body)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	var runs []string
+	for _, seed := range []string{"7", "7", "8"} {
+		sent.Reset()
+		fuzzed(t, home, "-s", server.URL, "--seed", seed, "--fuzz", "length-in-bytes")
+		runs = append(runs, sent.String())
+	}
+	if runs[0] != runs[1] || runs[0] == runs[2] || len(runs[0]) < 1000 {
+		t.Errorf("the calls of three runs:\n%s", strings.Join(runs, "\n"))
+	}
+}
