@@ -94,6 +94,15 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 	p.connectAll()
 	// The servers get their own _meta, and no tasks: they are not forwarded.
 	params := jsonraw.Without(jsonraw.OrEmpty(bridge.WithoutRequestMeta(m.Params)), "task")
+	if g.IsTransparent && !isAboutSession(m.Method) {
+		schema := noSchema
+		if m.Method == "tools/call" {
+			if _, t, _ := p.findTool(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name"))); t != nil {
+				schema = t.schema
+			}
+		}
+		return g.forward(ctx, p.links[0], c, m, params, schema, send)
+	}
 	if mcp.IsServerList(m.Method) {
 		return p.listAll(ctx, m)
 	}
@@ -133,6 +142,15 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 		}
 	}
 	return refuse(-32601, "Method not found")
+}
+
+// isAboutSession reports whether requests of the method set what the client gets outside of responses.
+func isAboutSession(method string) bool {
+	switch method {
+	case "resources/subscribe", "resources/unsubscribe", "logging/setLevel", "subscriptions/listen":
+		return true
+	}
+	return false
 }
 
 // secondName returns a member of params that differs from "name" only in case, or "". Some servers

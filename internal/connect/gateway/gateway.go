@@ -50,6 +50,9 @@ type Options struct {
 	Members []Member
 	// Plain omits the prefixes of the names of tools and prompts.
 	Plain bool
+	// IsTransparent lets the only member answer all requests about its entries itself: lists page by page,
+	// and names that it does not list. Tools need no approval, and Allow and Deny have no effect.
+	IsTransparent bool
 	// Allow and Deny are patterns of NAME/TOOL. A tool is served if Allow is empty or any pattern
 	// of Allow matches it, and no pattern of Deny matches it.
 	Allow, Deny []string

@@ -372,11 +372,14 @@ func (l *link) handleNotification(m *wire.Message) {
 // forwardLog forwards a log message, and prefixes its logger with the server's name. Without a
 // session it goes to the only running call that asked for log messages.
 func (l *link) forwardLog(m *wire.Message) {
-	logger := l.Name
-	if own, ok := jsonraw.Text(jsonraw.First(m.Params, "logger")); ok {
-		logger += "/" + own
+	params := bridge.WithoutMeta(m.Params, bridge.MetaSubscription)
+	if !l.peer.gateway.IsTransparent {
+		logger := l.Name
+		if own, ok := jsonraw.Text(jsonraw.First(m.Params, "logger")); ok {
+			logger += "/" + own
+		}
+		params = jsonraw.With(params, "logger", jsonraw.Quote(logger))
 	}
-	params := jsonraw.With(bridge.WithoutMeta(m.Params, bridge.MetaSubscription), "logger", jsonraw.Quote(logger))
 	if l.peer.session != nil {
 		l.peer.push(&wire.Message{Kind: wire.Notification, Method: m.Method, Params: params})
 		return

@@ -306,6 +306,8 @@ func (l *link) buildToolTable(
 		name := clientName(l.peer.gateway.prefix(l.Member), parsed.Name, isTaken)
 		table[name] = t
 		switch {
+		case l.peer.gateway.IsTransparent:
+			shown = append(shown, raw)
 		case !l.peer.gateway.serves(l.Member, parsed.Name):
 			t.refused = "it is not allowed by --allow and --deny of mcpc serve"
 		case pin.Check(ctx, conn, t.definition) == pin.Changed:
