@@ -84,6 +84,7 @@ the language.`,
   mcpc describe -vv -- mcpc mock --script fault.txt --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.until.argv = cmdutil.SplitDash(cmd, args)
+			o.until.asRecorded = !cmd.Flags().Changed("era")
 			if err := o.until.validate(f, o.play); err != nil {
 				return err
 			}

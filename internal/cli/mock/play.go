@@ -147,6 +147,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 		return err
 	}
 	defer target.close()
+	options.Eras = target.eras(options.Eras)
 	options.Continue = target.continuation(o.stdio, rand.Text)
 	p, err := mock.NewPlayer(rec, options)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/match"
 	"mcpc/internal/mcp"
 	"mcpc/internal/mcpserver"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/mock"
 	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
@@ -27,6 +28,8 @@ type untilOptions struct {
 	yes         bool
 	// argv is the command after --, or nil.
 	argv []string
+	// asRecorded is set to serve the era of the recording only: without --era.
+	asRecorded bool
 }
 
 // isSet reports whether a flag or a command is given.
@@ -50,8 +53,6 @@ func (o *untilOptions) validate(f *cmdutil.Factory, play playOptions) error {
 		return usage.New("-s is not used here", "--then names the server that answers after --until")
 	case play.passTo() != "":
 		return usage.New("--until cannot be combined with --on-miss pass:TARGET", "the server answers from --until on")
-	case play.era != "both":
-		return usage.New("--until cannot be combined with --era", "the real server is served in both eras")
 	}
 	return nil
 }
@@ -131,6 +132,18 @@ func (l *live) prepare(ctx context.Context) error {
 // targetName names the real server in texts for the client.
 const targetName = "target"
 
+// eras returns the eras to serve: that of the recording, so that a client negotiates as it did then, or
+// given if the user gave --era. l may be nil.
+func (l *live) eras(given bridge.Eras) bridge.Eras {
+	if l == nil || !l.options.asRecorded {
+		return given
+	}
+	if bridge.IsStateless(l.plan.rows[l.plan.until].Revision) {
+		return bridge.ModernOnly
+	}
+	return bridge.LegacyOnly
+}
+
 // continuation returns the Continuation for a Player. over is the transport of the client. l may be nil.
 func (l *live) continuation(isStdio bool, token func() string) *mock.Continuation {
 	if l == nil {
@@ -142,7 +155,7 @@ func (l *live) continuation(isStdio bool, token func() string) *mock.Continuatio
 			Name: targetName, Given: targetName, ID: l.options.then, Command: l.options.argv,
 			Env: func() (*host.Env, func()) { return l.server.env, func() {} }, Share: l.server.share,
 		}},
-		Plain: true, Version: l.f.Version, Token: token, Now: l.f.Now, IsStdio: isStdio, Hub: hub,
+		Plain: true, IsTransparent: true, Version: l.f.Version, Token: token, Now: l.f.Now, IsStdio: isStdio, Hub: hub,
 		Tell: func(text string, stderr ...string) {
 			l.f.Note(l.f.ErrStyle.Line(text))
 			for _, line := range stderr {

@@ -20,7 +20,7 @@ const (
 )
 
 // valuesOf returns the values in the data of a request that may come from an earlier response, sorted: texts
-// of at least minValue characters, and texts and numbers of a member whose name ends in "id".
+// of at least minValue characters, and texts and numbers of a member that identifies something.
 func valuesOf(m *wire.Message) []string {
 	var values []string
 	for _, name := range []string{"arguments", "uri"} {
@@ -42,7 +42,10 @@ func appendValues(values []string, name string, n *jsonvalue.Node) []string {
 		values = appendValues(values, kidName, kid)
 	}
 	isText := n.Kind == jsonvalue.String && n.Text != ""
-	isID := strings.HasSuffix(strings.ToLower(name), "id") && (isText || n.Kind == jsonvalue.Number)
+	identifies := slices.ContainsFunc([]string{"id", "name", "key"}, func(end string) bool {
+		return strings.HasSuffix(strings.ToLower(name), end)
+	})
+	isID := identifies && (isText || n.Kind == jsonvalue.Number)
 	isLong := isText && utf8.RuneCountInString(n.Text) >= minValue
 	if (isID || isLong) && len(values) < maxValues {
 		return append(values, n.Text)
