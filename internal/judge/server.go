@@ -110,8 +110,11 @@ func (s *Server) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	case "initialize":
 		return s.initialize(c, m)
 	case "server/discover":
+		if !eras(s.Revision).HasStateless() {
+			return mcpserver.Replying(methodNotFound(m))
+		}
 		return s.reply(c, m, s.discovery())
-	case "ping":
+	case "ping", "logging/setLevel":
 		return mcpserver.Replying(wire.ComposeResult(m.ID, json.RawMessage("{}")))
 	case "subscriptions/listen":
 		return mcpserver.Job{MayWait: true, Run: func(ctx context.Context, send func([]byte)) []byte {
@@ -128,8 +131,11 @@ func (s *Server) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	if mcp.IsServerList(m.Method) {
 		return s.list(c, m)
 	}
-	return mcpserver.Replying(wire.ComposeError(m.ID, -32601, "Method not found"))
+	return mcpserver.Replying(methodNotFound(m))
 }
+
+// methodNotFound returns the response to a request of an unknown method.
+func methodNotFound(m *wire.Message) []byte { return wire.ComposeError(m.ID, -32601, "Method not found") }
 
 // Notified ignores the notifications of clients: they are in the recording.
 func (s *Server) Notified(mcpserver.Caller, *wire.Message) {}

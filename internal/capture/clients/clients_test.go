@@ -259,6 +259,10 @@ func valuesOfFact(c *Client, name string) string {
 func TestFactsOverStdio(t *testing.T) {
 	const listed = `<"id":1,"result":{"tools":[]}`
 	const list = `>"id":1,"method":"tools/list"`
+	const list2 = `>"id":2,"method":"tools/list"`
+	const roots = `>"id":1,"method":"initialize","params":{"capabilities":{"roots":{}}}`
+	const forms = `>"id":1,"method":"initialize","params":{"capabilities":{"elicitation":{"form":{}}}}`
+	const opened = `<"id":1,"result":{"protocolVersion":"2025-11-25"}`
 	meta := func(rest string) string {
 		return `"params":{` + rest + `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`
 	}
@@ -304,6 +308,35 @@ func TestFactsOverStdio(t *testing.T) {
 		}},
 		"no input": {"sampling", "no 1", []string{
 			call("1", meta("")), `<"id":1,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"sampling/createMessage"}}}`, list, listed,
+		}},
+		"works":                              {"works-with", "2026-07-28 1", []string{`>"id":1,"method":"tools/list",` + meta(""), listed}},
+		"an empty cursor that ends the list": {"empty-cursor", "no 1", []string{list, `<"id":1,"result":{"nextCursor":""}`, call("2", `"params":{}`), `<"id":2,"result":{}`}},
+		"an empty cursor is no other one":    {"pages", NotSeen, []string{list, `<"id":1,"result":{"nextCursor":""}`, call("2", `"params":{}`), `<"id":2,"result":{}`}},
+		"a claim":                            {"keeps-claims", "yes 2", []string{roots, opened, `<"id":7,"method":"roots/list"`, `>"id":7,"error":{"code":-1,"message":"x"}`}},
+		"a lie":                              {"keeps-claims", "no 2", []string{roots, opened, `<"id":7,"method":"roots/list"`, `>"id":7,"error":{"code":-32601,"message":"x"}`}},
+		"a silent lie":                       {"keeps-claims", "no 2", []string{roots, opened, `<"id":7,"method":"roots/list"`, list2, `<"id":2,"result":{"tools":[]}`}},
+		"no claim":                           {"keeps-claims", NotSeen, []string{roots, opened, `<"id":7,"method":"sampling/createMessage"`, `>"id":7,"error":{"code":-32601,"message":"x"}`}},
+		"no claim of a mode":                 {"keeps-claims", NotSeen, []string{forms, opened, `<"id":7,"method":"elicitation/create","params":{"mode":"url"}`, `>"id":7,"error":{"code":-32601,"message":"x"}`}},
+		"a form":                             {"elicitation", "accept 2", []string{forms, opened, `<"id":7,"method":"elicitation/create"`, `>"id":7,"result":{"action":"accept"}`}},
+		"a page":                             {"elicitation-url", "accept 2", []string{forms, opened, `<"id":7,"method":"elicitation/create","params":{"mode":"url"}`, `>"id":7,"result":{"action":"accept"}`}},
+		"unknown":                            {"unknown-request", "yes 2", []string{roots, opened, `<"id":7,"method":"x/y"`, `>"id":7,"error":{"code":-32601,"message":"x"}`}},
+		"another code":                       {"unknown-request", "error -32600 2", []string{roots, opened, `<"id":7,"method":"x/y"`, `>"id":7,"error":{"code":-32600,"message":"x"}`}},
+		"a result of unknown":                {"unknown-request", "no 2", []string{roots, opened, `<"id":7,"method":"x/y"`, `>"id":7,"result":{}`}},
+		"a late response":                    {"late-response", "yes 1", []string{call("1", `"params":{}`), `>"method":"notifications/cancelled","params":{"requestId":1}`, `<"id":1,"result":{}`, list2, `<"id":2,"result":{"tools":[]}`}},
+		"two responses":                      {"two-responses", "yes 1", []string{list, listed, listed, list2, `<"id":2,"result":{"tools":[]}`}},
+		"a cancellation in time":             {"cancels-in-flight", "yes 1", []string{call("1", `"params":{}`), `>"method":"notifications/cancelled","params":{"requestId":1}`}},
+		"a late cancellation":                {"cancels-in-flight", "no 1", []string{call("1", `"params":{}`), `<"id":1,"result":{}`, list2, `<"id":2,"result":{"tools":[]}`, `>"method":"notifications/cancelled","params":{"requestId":1}`}},
+		"unknown content":                    {"unknown-content", "yes 1", []string{call("1", `"params":{}`), `<"id":1,"result":{"content":[{"type":"x"}]}`, list2, `<"id":2,"result":{"tools":[]}`}},
+		"known content":                      {"unknown-content", NotSeen, []string{call("1", `"params":{}`), `<"id":1,"result":{"content":[{"type":"audio"}]}`, list2, `<"id":2,"result":{"tools":[]}`}},
+		"an unknown notification":             {"unknown-notification", "yes 2", []string{list, listed, `<"method":"notifications/x"`, list2, `<"id":2,"result":{"tools":[]}`}},
+		"progress that extends": {"progress-extends", "yes 2", []string{
+			call("1", `"params":{}`), `>"method":"notifications/cancelled","params":{"requestId":1}`,
+			call("2", `"params":{"_meta":{"progressToken":5}}`), `<"method":"notifications/progress","params":{"progressToken":5,"progress":1}`, `<"id":2,"result":{}`,
+		}},
+		"progress that does not": {"progress-extends", "no 2", []string{
+			call("1", `"params":{}`), `>"method":"notifications/cancelled","params":{"requestId":1}`,
+			call("2", `"params":{"_meta":{"progressToken":5}}`), `<"method":"notifications/progress","params":{"progressToken":5,"progress":1}`,
+			`>"method":"notifications/cancelled","params":{"requestId":2}`,
 		}},
 		"a strange action": {"elicitation", "other value 2", []string{
 			list, listed, `<"id":1,"method":"elicitation/create"`, `>"id":1,"result":{"action":"maybe"}`,

@@ -5,6 +5,7 @@ package clients
 
 import (
 	"sort"
+	"strings"
 	"time"
 
 	"mcpc/internal/exchange"
@@ -169,6 +170,17 @@ func (e *Event) clientName() exchange.Implementation {
 	return exchange.Implementation{Name: members.Text("name"), Version: members.Text("version")}
 }
 
+// url returns the URL of the conversation without a query, or "" over stdio.
+func (c *Conversation) url() string {
+	for _, e := range c.Events {
+		if e.isHTTP() {
+			url, _, _ := strings.Cut(e.HTTP.URL, "?")
+			return url
+		}
+	}
+	return ""
+}
+
 // newConversation returns the conversation of a client. It sets the fields of the events that depend
 // on other events.
 func newConversation(client exchange.Implementation, events []*Event) *Conversation {
@@ -183,6 +195,8 @@ func newConversation(client exchange.Implementation, events []*Event) *Conversat
 	opening := ""
 	for i, e := range events {
 		e.position = i
+	}
+	for _, e := range events {
 		if e.isRequest() || e.isHTTP() && e.Message == nil {
 			openers[stream{e.Conn, e.Stream}] = e
 		}

@@ -62,6 +62,7 @@ var Facts = []Fact{
 	{"repeats-calls", "Does it send an equal tool call again?", repeatsCalls},
 	{"progress-token", "Does it ask for the progress of tool calls?", sendsProgressToken},
 	{"cancels", "How does it cancel requests?", cancels},
+	{"cancels-in-flight", "Does it cancel only requests without a response?", cancelsInFlight},
 	{"progress-extends", "Does progress extend its time limit?", progressExtends},
 	{"resumes", "Does it resume streams with Last-Event-ID?", resumes},
 	{"sends-again", "Does it send a request again whose stream was cut?", sendsAgain},

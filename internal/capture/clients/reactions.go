@@ -58,6 +58,24 @@ func paramHeader(c *Conversation, e *Event) (string, *Event) {
 	})), e
 }
 
+// cancelsInFlight looks at a cancellation: the request must not have a response that the client has seen.
+func cancelsInFlight(c *Conversation, e *Event) (string, *Event) {
+	if e.Dir != wire.Sent || e.method() != cancelled {
+		return "", nil
+	}
+	if c.cancelledCall(e) != nil {
+		return yes, e
+	}
+	for _, call := range c.sent["tools/call"] {
+		const underway = time.Second // the response may have been sent at the same time
+		isOver := call.Exchange == e.Exchange && call.Response != nil && call.position < e.position
+		if isOver && e.Time.Sub(call.Response.Time) > underway {
+			return no, e
+		}
+	}
+	return "", nil
+}
+
 // learnWait adds the cancellation of a tool call without progress to what is known about the client's
 // time limit.
 func (c *Conversation) learnWait(e *Event) {
@@ -159,6 +177,10 @@ func sendsAgain(c *Conversation, e *Event) (string, *Event) {
 	return c.noIfSilent(e)
 }
 
+// soon is the time within which a client begins again because of a lost session. Later, another process
+// of the client may have begun.
+const soon = 5 * time.Second
+
 // beginsAgain looks for another handshake after the server refused a request because its session is
 // lost.
 func beginsAgain(c *Conversation, e *Event) (string, *Event) {
@@ -169,8 +191,11 @@ func beginsAgain(c *Conversation, e *Event) (string, *Event) {
 	if later := c.after(e, "initialize"); len(later) > 0 {
 		return yes, later[0]
 	}
-	if c.next != nil && len(c.next.sent["initialize"]) > 0 {
-		return yes, c.next.sent["initialize"][0]
+	if c.next != nil && c.next.url() == c.url() && len(c.next.sent["initialize"]) > 0 {
+		again := c.next.sent["initialize"][0]
+		if wait := again.Time.Sub(e.Time); wait >= 0 && wait < soon {
+			return yes, again
+		}
 	}
 	return c.noIfSilent(e)
 }

@@ -54,7 +54,7 @@ type bench struct {
 }
 
 // patience is how long a tool waits for the client's response to a request.
-const patience = 5 * time.Second
+const patience = 3 * time.Second
 
 // openBench starts to listen and to record. The caller must call end.
 func openBench(ctx context.Context, f *cmdutil.Factory, o *options) (*bench, error) {
