@@ -135,7 +135,9 @@ func (s *Server) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 }
 
 // methodNotFound returns the response to a request of an unknown method.
-func methodNotFound(m *wire.Message) []byte { return wire.ComposeError(m.ID, -32601, "Method not found") }
+func methodNotFound(m *wire.Message) []byte {
+	return wire.ComposeError(m.ID, -32601, "Method not found")
+}
 
 // Notified ignores the notifications of clients: they are in the recording.
 func (s *Server) Notified(mcpserver.Caller, *wire.Message) {}

@@ -328,7 +328,7 @@ func TestFactsOverStdio(t *testing.T) {
 		"a late cancellation":                {"cancels-in-flight", "no 1", []string{call("1", `"params":{}`), `<"id":1,"result":{}`, list2, `<"id":2,"result":{"tools":[]}`, `>"method":"notifications/cancelled","params":{"requestId":1}`}},
 		"unknown content":                    {"unknown-content", "yes 1", []string{call("1", `"params":{}`), `<"id":1,"result":{"content":[{"type":"x"}]}`, list2, `<"id":2,"result":{"tools":[]}`}},
 		"known content":                      {"unknown-content", NotSeen, []string{call("1", `"params":{}`), `<"id":1,"result":{"content":[{"type":"audio"}]}`, list2, `<"id":2,"result":{"tools":[]}`}},
-		"an unknown notification":             {"unknown-notification", "yes 2", []string{list, listed, `<"method":"notifications/x"`, list2, `<"id":2,"result":{"tools":[]}`}},
+		"an unknown notification":            {"unknown-notification", "yes 2", []string{list, listed, `<"method":"notifications/x"`, list2, `<"id":2,"result":{"tools":[]}`}},
 		"progress that extends": {"progress-extends", "yes 2", []string{
 			call("1", `"params":{}`), `>"method":"notifications/cancelled","params":{"requestId":1}`,
 			call("2", `"params":{"_meta":{"progressToken":5}}`), `<"method":"notifications/progress","params":{"progressToken":5,"progress":1}`, `<"id":2,"result":{}`,
