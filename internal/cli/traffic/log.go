@@ -253,7 +253,7 @@ func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	}
 	if o.isDefaultCount && len(rows) > fewRows {
 		rows = rows[len(rows)-fewRows:]
-		f.Note(fmt.Sprintf("only the last %d rows are shown: -n 0 shows all", fewRows))
+		f.Note(fmt.Sprintf("only the last %d exchanges are shown: -n 0 shows all", fewRows))
 	}
 	noteName(f, rows, o.words)
 	rows = f.HideSecretsInRows(rows)

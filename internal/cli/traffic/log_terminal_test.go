@@ -26,7 +26,7 @@ func TestLogTellsATerminalOfEarlierRows(t *testing.T) {
 	if code := batch.Do(); code != 0 {
 		t.Fatalf("batch: exit code %d, %s", code, &discarded)
 	}
-	const note = "only the last 20 rows are shown: -n 0 shows all"
+	const note = "only the last 20 exchanges are shown: -n 0 shows all"
 	for _, c := range []struct {
 		line string
 		rows int // of the method tools/call
