@@ -24,6 +24,7 @@ func (a *Actor) Catalog(ctx context.Context, target string) (view.Catalog, error
 	if err != nil {
 		return view.Catalog{}, err
 	}
+	a.addCard(server) // a failed connection may need a login, for which the card has a button
 	g, c, out := a.connection(ctx, server)
 	if !out.OK() {
 		return view.Catalog{}, userError(g, out)

@@ -21,8 +21,10 @@ type AskServer func(ctx context.Context, f *cmdutil.Factory, s *cmdutil.KnownSer
 // A home has the servers of the Home view. Its mutex guards the fields.
 type home struct {
 	mu sync.Mutex
-	// servers is nil before the first use.
-	servers []view.Server
+	// servers is nil before the first use. A running check writes to the entry that it points to.
+	servers []*view.Server
+	// added are the URLs that the user tried, in order. They get cards for as long as the view lives.
+	added []string
 	// asking counts the servers that have not responded yet.
 	asking int
 	checks sync.WaitGroup
@@ -37,9 +39,13 @@ func (a *Actor) Servers() []view.Server {
 	a.home.mu.Lock()
 	defer a.home.mu.Unlock()
 	if a.home.servers == nil {
-		a.home.servers, _ = listServers(a.separateInvocation())
+		a.home.servers, _ = listServers(a.separateInvocation(), a.home.added)
 	}
-	return slices.Clone(a.home.servers)
+	var servers []view.Server
+	for _, s := range a.home.servers {
+		servers = append(servers, *s)
+	}
+	return servers
 }
 
 // CheckServers asks all servers that can be asked without a question, in the background. It calls
@@ -55,11 +61,11 @@ func (a *Actor) CheckServers() error {
 	}
 	g := a.separateInvocation()
 	g.NoRecord = true // the checks would be most of what the view shows
-	servers, known := listServers(g)
+	servers, known := listServers(g, a.home.added)
 	a.home.servers = servers
 	a.home.asking = len(known)
 	for i, s := range known {
-		a.ask(g, &servers[i], s)
+		a.ask(g, servers[i], s)
 	}
 	return nil
 }
@@ -88,14 +94,14 @@ func (a *Actor) recheckServer(name string) {
 	}
 	g := a.separateInvocation()
 	g.NoRecord = true
-	_, known := listServers(g)
+	_, known := listServers(g, a.home.added)
 	i := slices.IndexFunc(known, func(s *cmdutil.KnownServer) bool { return s.ID == name })
-	entry := slices.IndexFunc(a.home.servers, func(s view.Server) bool { return s.Name == name })
+	entry := slices.IndexFunc(a.home.servers, func(s *view.Server) bool { return s.Name == name })
 	if i < 0 || entry < 0 {
 		return
 	}
 	a.home.asking++
-	a.ask(g, &a.home.servers[entry], known[i])
+	a.ask(g, a.home.servers[entry], known[i])
 }
 
 // awaitChecks waits for the end of the checks. The context of the Actor must have ended.
@@ -106,17 +112,41 @@ func (a *Actor) awaitChecks() {
 	checks.Wait()
 }
 
+// addCard adds a card to Home for a server that the user named by its URL. It does nothing if Home has
+// one.
+func (a *Actor) addCard(server string) {
+	a.home.mu.Lock()
+	defer a.home.mu.Unlock()
+	hasCard := func(s *view.Server) bool { return s.Name == server }
+	if !recorded.IsAddress(server) || slices.Contains(a.home.added, server) || slices.ContainsFunc(a.home.servers, hasCard) {
+		return
+	}
+	a.home.added = append(a.home.added, server)
+	if a.home.servers != nil {
+		a.home.servers = append(a.home.servers, addedServer(a.separateInvocation(), server))
+	}
+}
+
+// addedServer returns the card of a server that the user named by its URL.
+func addedServer(g *cmdutil.Factory, server string) *view.Server {
+	return &view.Server{Name: server, From: "added in this view", Commands: commandsFor(g, server)}
+}
+
 // listServers returns the servers of the Home view: first the servers of known, which can be asked,
-// in the same order, then the skipped ones.
-func listServers(g *cmdutil.Factory) (servers []view.Server, known []*cmdutil.KnownServer) {
+// in the same order, then the skipped ones. added are the servers that the user named by their URLs.
+func listServers(g *cmdutil.Factory, added []string) (servers []*view.Server, known []*cmdutil.KnownServer) {
 	known, skipped := g.KnownServers()
 	known = append(known, &cmdutil.KnownServer{ID: connect.DemoEndpoint, Title: "part of mcpc"})
 	for _, s := range known {
-		servers = append(servers, view.Server{Name: s.ID, From: term.Line(s.Title), Commands: commandsFor(g, s.ID)})
+		servers = append(servers, &view.Server{Name: s.ID, From: term.Line(s.Title), Commands: commandsFor(g, s.ID)})
+	}
+	for _, server := range added {
+		known = append(known, &cmdutil.KnownServer{ID: server})
+		servers = append(servers, addedServer(g, server))
 	}
 	for _, s := range skipped {
 		health := safeHealth(view.Health{State: s.Why, Text: s.Why, Help: s.Help(), Failed: s.Why != cmdutil.Disabled})
-		servers = append(servers, view.Server{
+		servers = append(servers, &view.Server{
 			Name: s.ID, From: term.Line(s.Title), Health: health, Commands: commandsFor(g, s.ID),
 		})
 	}
@@ -152,7 +182,7 @@ func commandsFor(g *cmdutil.Factory, name string) []view.ServerCommand {
 	s, out := g.Env.ServerNamed(name)
 	if out.OK() && s.Kind == target.Stdio {
 		add("p", "Tap", "tap install "+s.Client.Name+" "+shellwords.Quote(s.Name))
-	} else if out.OK() {
+	} else if out.OK() || recorded.IsAddress(name) {
 		add("l", "Log in", "login -s "+shellwords.Quote(name))
 	}
 	return commands

@@ -133,3 +133,35 @@ func TestCatalogRefusesCommandsAndUntrustedServers(t *testing.T) {
 		t.Error("a server that was not tried is reachable")
 	}
 }
+
+// TestCatalogAddsCard holds: a URL that was tried has one card, which is asked by the next check.
+func TestCatalogAddsCard(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 9)
+	a := homeActor(t, view.Powers{Call: true}, func(_ context.Context, _ *cmdutil.Factory, s *cmdutil.KnownServer) view.Health {
+		asked <- s.ID
+		return view.Health{State: "ok"}
+	})
+	const address = "http://127.0.0.1:9/mcp"
+	a.addCard(address) // before Home is shown
+	before := len(a.Servers())
+	for _, server := range []string{address, "http://127.0.0.1:8/mcp", "demo", ""} {
+		a.addCard(server)
+	}
+	if got := stateOf(t, a, address); got.From != "added in this view" || len(got.Commands) != 2 {
+		t.Errorf("the card is %+v", got)
+	}
+	if got := len(a.Servers()); got != before+1 {
+		t.Errorf("%d servers, want %d", got, before+1)
+	}
+	if err := a.CheckServers(); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for range 4 {
+		all = append(all, <-asked)
+	}
+	if !slices.Contains(all, address) || !slices.Contains(all, "http://127.0.0.1:8/mcp") {
+		t.Errorf("asked %q", all)
+	}
+}
