@@ -39,17 +39,17 @@ func TestPeerConsent(t *testing.T) {
 	p.Await(`String(` + dialog + `).includes('connect to servers and call their tools')`)
 	eventually(t, "the terminal is not asked", func() bool { return c.asks() == 1 })
 	c.answer <- errors.New("refused at the terminal")
-	p.Await(`document.querySelector('.toast.bad').textContent.includes('refused at the terminal') && !document.querySelector('dialog')`)
-	// Cancel leaves the dialog, and says nothing.
-	p.Eval(`document.querySelectorAll('.card .main')[4].click()`, nil)
+	p.Await(`document.querySelector('.offers [role=alert]').textContent.includes('refused at the terminal') && !document.querySelector('dialog')`)
+	// Cancel leaves the dialog.
+	p.Eval(`document.querySelector('.server button').click()`, nil)
 	p.Await(dialog)
 	p.Eval(`document.querySelector('dialog .end button').click()`, nil)
 	p.Await(`!document.querySelector('dialog')`)
-	p.Eval(`document.querySelectorAll('.card .main')[4].click()`, nil)
+	p.Eval(`document.querySelector('.server button').click()`, nil)
 	p.Await(dialog)
 	eventually(t, "the terminal is not asked again", func() bool { return c.asks() == 3 })
 	c.answer <- nil
-	p.Await(`location.hash.includes('v=tools') && location.hash.includes('f=target%3Ademo') && !document.querySelector('dialog')`)
+	p.Await(`location.hash.includes('server=demo') && document.querySelector('.offers p.dim') && !document.querySelector('dialog')`)
 	if !slices.Contains(c.deeds(), `["catalog","demo"]`) {
 		t.Errorf("did %q", c.deeds())
 	}

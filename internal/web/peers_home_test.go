@@ -71,7 +71,7 @@ func TestPeerHome(t *testing.T) {
 	p.Eval(`document.querySelector('dialog[open] header button').click()`, nil)
 	p.Await(`!document.querySelector('dialog')`)
 	p.Type("t")
-	p.Await(`location.hash.includes('v=tools') && location.hash.includes('f=target%3Ademo')`)
+	p.Await(`location.hash.includes('v=try') && location.hash.includes('server=demo')`)
 	p.Type("A")
 	p.Await(`document.activeElement.id === 'add'`)
 	p.Type("http://127.0.0.1:1/mcp\r")

@@ -173,21 +173,21 @@ func TestPeerCutTexts(t *testing.T) {
 	}
 }
 
-// TestPeerTheme holds: T changes the colors, and a page that is loaded again keeps them.
+// TestPeerTheme holds: z changes the colors, and a page that is loaded again keeps them.
 func TestPeerTheme(t *testing.T) {
 	p, s := open(t, chromium.Share(t), newDummy(), nil)
 	p.SetColorScheme("light")
 	const background = `getComputedStyle(document.body).backgroundColor`
 	p.Await(background + ` === 'rgb(255, 255, 255)'`)
-	p.Type("T")
+	p.Type("z")
 	p.Await(background + ` === 'rgb(21, 24, 28)' && location.hash.includes('theme=dark')`)
 	p.Run(chromedp.Reload())
 	p.Await(background + ` === 'rgb(21, 24, 28)'`)
-	p.Type("T")
+	p.Type("z")
 	p.Await(background + ` === 'rgb(255, 255, 255)'`)
 	p.SetColorScheme("dark")
 	p.Await(background + ` === 'rgb(21, 24, 28)'`)
-	p.Type("T")
+	p.Type("z")
 	p.Await(background + ` === 'rgb(255, 255, 255)'`)
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }

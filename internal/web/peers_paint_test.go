@@ -5,7 +5,6 @@ package web
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -95,62 +94,6 @@ func (callable) Tools(context.Context, view.Query) ([]view.Tool, error) {
 		// The same server was recorded by a proxy, too.
 		{Name: "nap", Server: "quirky 0.1", Target: "through a proxy", InputSchema: schema, Command: []string{"mcpc call nap ", " -- python3 srv.py"}},
 	}, nil
-}
-
-// slow is an Actor whose calls end with their context.
-type slow struct {
-	*fakeActor
-	ended chan error
-}
-
-func (s slow) Request(ctx context.Context, c view.Request) (view.Sent, error) {
-	if !c.Confirmed {
-		return view.Sent{Confirm: "Send requests to it?"}, nil
-	}
-	<-ctx.Done()
-	s.ended <- ctx.Err()
-	return view.Sent{}, ctx.Err()
-}
-
-// TestPeerTry holds: the tools that can be called come first, distinguished by their servers, and a
-// call can be cancelled.
-func TestPeerTry(t *testing.T) {
-	a := slow{&fakeActor{powers: allPowers}, make(chan error, 1)}
-	p, _ := open(t, chromium.Share(t), callable{newDummy()}, a)
-	p.Type("t")
-	p.Await(`document.querySelector('dialog optgroup')`)
-	got := p.Text(`[...document.querySelectorAll('dialog optgroup')].map(g => [g.label, g.disabled, ...[...g.children].map(o => o.textContent)].join('|')).join('\n')`)
-	if want := "quirky 0.1, python3 srv.py|false|nap\nquirky 0.1, python3 old.py: cannot be called from here|true|nap"; got != want {
-		t.Errorf("the tools are\n%s\nnot\n%s", got, want)
-	}
-	p.Eval(`(s => { s.value = [...s.options].find(o => !o.parentNode.disabled && o.textContent === 'nap').value; s.dispatchEvent(new Event('change', { bubbles: true })); })(document.querySelector('dialog select'))`, nil)
-	p.Await(`document.querySelector('dialog input[type=text]')`)
-	p.Eval(`(e => { e.value = "it's"; e.dispatchEvent(new Event('input', { bubbles: true })); })(document.querySelector('dialog input[type=text]'))`, nil)
-	p.Await(`document.querySelector("dialog .text").textContent.startsWith("quirky 0.1, python3 srv.py")`)
-	p.Await(`document.querySelector('dialog .command code').textContent === ` + string(quoted(`mcpc call nap '{"text":"it'\''s"}' -- python3 srv.py`)))
-	button := func(where, name string) {
-		t.Helper()
-		find := `[...document.querySelectorAll('` + where + ` button')].find(b => b.textContent.startsWith('` + name + `'))`
-		p.Await(find)
-		p.Eval(find+`.click()`, nil)
-	}
-	button("dialog", "Call")
-	p.Await(`document.querySelector('dialog[open] p') && document.querySelector('dialog[open] p').textContent === 'Send requests to it?'`)
-	button("dialog", "Cancel")
-	p.Await(`document.querySelector('dialog input[type=text]') && document.querySelector('dialog input[type=text]').value === "it's"`)
-	button("dialog", "Call")
-	button("dialog", "Send")
-	p.Await(`!document.querySelector('dialog') && document.querySelector('.toast').textContent.startsWith('Calling…')`)
-	button(".toast", "Cancel")
-	p.Await(`document.querySelector('.toast').textContent.startsWith('Cancelled.') && document.querySelector('dialog input[type=text]') && document.querySelector('dialog input[type=text]').value === "it's"`)
-	select {
-	case err := <-a.ended:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("the call ended with %v", err)
-		}
-	case <-time.After(30 * time.Second):
-		t.Error("the call goes on")
-	}
 }
 
 // several is a Reader with four conversations; the third is the newest of a client.

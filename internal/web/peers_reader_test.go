@@ -202,6 +202,22 @@ func (a asking) Questions() []view.Question {
 	return all
 }
 
+// Catalog returns offers of all kinds.
+func (a asking) Catalog(context.Context, string) (view.Catalog, error) {
+	c := dummyOf[view.Catalog](a.reader)
+	c.Lists = nil
+	for _, kind := range []string{view.KindTool, view.KindPrompt, view.KindResource, view.KindTemplate, view.KindTask} {
+		list := dummyOf[view.OfferList](a.reader)
+		list.Kind = kind
+		for i := range list.Offers {
+			list.Offers[i].Kind = kind
+			list.Offers[i].Refused = ""
+		}
+		c.Lists = append(c.Lists, list)
+	}
+	return c, nil
+}
+
 // Servers returns more servers than fit in the window.
 func (a asking) Servers() []view.Server {
 	all := dummyOf[[]view.Server](a.reader)

@@ -1,14 +1,16 @@
 // What can be done: actions with their keys, buttons and dialogs, questions and held messages.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, showToast, openDialog, closeDialog, shownQuery as shown, showError, formatTime, formatSeconds, countNoun, quoteValue, tryParseJSON, safeURL, views, requestTitle, showsRows, newConversations } from './lib.js';
-import { Dialog, Form, Tree, Link, Markdown, nav, onDialogOpened, defaultValues, copyText, rowTone } from './ui.js';
+import { html, S, set, showToast, openDialog, closeDialog, shownQuery as shown, showError, formatTime, formatSeconds, countNoun, quoteValue, tryParseJSON, safeURL, views, shownViews, requestTitle, showsRows, newConversations } from './lib.js';
+import { Dialog, Tree, Link, Markdown, nav, onDialogOpened, copyText, rowTone } from './ui.js';
+import { Form, defaultValues } from './form.js';
 import { useDocs, moveTab } from './views.js';
 import { Login, logIn, canHelp } from './login.js';
+import { Step, openTry, openTryOf, focusForm, inTry } from './try.js';
 
 let data;
 export const useData = d => { data = d; };
 
-export const post = (name, body) => data.post('do/' + name, body);
+export const post = (name, ...more) => data.post('do/' + name, ...more);
 const isProblem = x => rowTone(x.row || x) === 'failed' || (x.row || x).findings > 0;
 const query = () => ({ ...shown(), only: S.only ? S.only.split(',') : undefined, sort: S.sort });
 // focusWhenDrawn focuses the element with an id as soon as it is drawn, or the first one inside, so that it gets the next keys.
@@ -16,9 +18,10 @@ function focusWhenDrawn(id, inside, tries = 60) {
   const e = document.getElementById(id);
   if (e && e.offsetParent) (inside && e.querySelector(inside) || e).focus(); else if (tries) requestAnimationFrame(() => focusWhenDrawn(id, inside, tries - 1));
 }
-// focusFilter focuses the filter, at the start of a new word.
+// focusFilter focuses the filter, at the start of a new word, or the search of Try.
 function focusFilter() {
   const line = document.getElementById('filter');
+  if (S.view === 'try') return line.select();
   if (/\S$/.test(S.filter)) set({ filter: line.value = S.filter + ' ' });
   focusWhenDrawn('filter');
   line.setSelectionRange(line.value.length, line.value.length);
@@ -43,13 +46,13 @@ const callOf = t => ({ method: 'tools/call', name: t.name, target: t.target, key
 // The actions: key, name, the function run, when (true if it has something to act on), need (why it is not allowed, or
 // ''), and bar (true for a button in the detail).
 const actions = [
-  ...views.map(([view, name, key]) => ({ key, name: `View: ${name}`, when: () => view !== 'home' || S.status.home, run: () => set({ view }) })),
+  ...views.map(([view, name, key]) => ({ key, name: `View: ${name}`, when: () => shownViews().some(([id]) => id === view), run: () => set({ view }) })),
   { key: 'j', name: 'Next', run: () => moveSelection(1) }, { key: 'k', name: 'Previous', run: () => moveSelection(-1) },
   { key: 'g', name: 'First', run: () => { set({ follow: false }); nav.list && nav.list.to(false); } },
   { key: 'G', name: 'Newest, and follow it', run: () => { set({ follow: true }); nav.list && nav.list.to(true); } },
-  { key: '/', name: 'Filter', run: focusFilter },
+  { key: '/', name: () => S.view === 'try' ? 'Search' : 'Filter', run: focusFilter },
   { key: ']', name: 'Next that failed or has findings', run: () => findProblem(1) }, { key: '[', name: 'Previous that failed or has findings', run: () => findProblem(-1) },
-  { key: 'Enter', name: 'Open the detail', when: hasRow, run: () => { set({ detail: true }); focusWhenDrawn('panel'); } },
+  { key: 'Enter', name: () => S.view === 'try' ? 'Go to the form' : 'Open the detail', when: () => hasRow() || S.view === 'try', run: () => { if (S.view === 'try') return focusForm(); set({ detail: true }); focusWhenDrawn('panel'); } },
   { key: 'Escape', name: 'Close, go back', run: () => set(S.waiting ? { waiting: '' } : S.detail ? { detail: false } : S.only ? { only: '' } : { toast: '' }) },
   { key: 'p', name: () => S.paused ? 'Go on' : 'Pause the view', run: () => set({ paused: !S.paused, seq: S.status.seq }) },
   { key: 'c', name: 'Hide all exchanges until now', when: () => !data.inline, run: () => set({ filter: `${S.filter.replace(/(^| )since:\S*/g, '')} since:${formatTime(Date.now())}`.trim() }) },
@@ -58,16 +61,18 @@ const actions = [
   { key: 'o', name: () => S.only ? 'All exchanges' : 'Only this exchange', when: () => hasRow() || S.only, run: () => set({ only: S.only ? '' : S.row }), bar: true },
   { key: 'f', name: 'Only like this…', when: hasRow, run: () => withRow(r => openMenu('filter', r)), bar: true },
   { key: 'F', name: 'Not like this…', when: hasRow, run: () => withRow(r => openMenu('not', r)), bar: true },
-  { key: 'y', name: 'Copy…', when: () => hasRow() || S.view === 'home', run: () => S.view === 'home' ? nav.item && openMenu('server', nav.item) : withRow(r => openMenu('copy', r)), bar: true },
-  { key: 'r', name: 'Send again', when: hasRow, need: powerReason('resend'), run: () => send('resend', { key: S.row }), bar: true },
+  { key: 'y', name: 'Copy…', when: () => hasRow() || ['home', 'try'].includes(S.view), run: () => S.view === 'try' ? inTry.copy() : S.view === 'home' ? nav.item && openMenu('server', nav.item) : withRow(r => openMenu('copy', r)), bar: true },
+  { key: 'r', name: 'Send again', when: hasRow, need: powerReason('resend'), run: () => send({ key: S.row }), bar: true },
   { key: 'E', name: 'Edit and send again…', when: hasRow, need: powerReason('resend'), run: () => openDialog('edit', { key: S.row }), bar: true },
   { key: 'b', name: 'Set a fault…', when: () => hasRow() || selectedTool(), need: powerReason('intercept'), run: () => selectedTool() ? openMenu('fault', callOf(selectedTool())) : withRow(r => openMenu('fault', r)), bar: true },
   { key: 'B', name: 'Faults that this view has set', when: hasAny('faults'), run: () => openMenu('faults') },
   { key: 'w', name: 'Go to a new conversation', when: () => newConversations().length > 0, run: () => set({ talk: S.unseen[0], first: false, only: '', filter: '', view: showsRows() ? S.view : 'talk' }) },
-  { key: 't', name: () => S.view === 'home' ? 'Try the server' : 'Try a tool…', need: powerReason('call'), run: () => S.view === 'home' && nav.item ? tryServer(nav.item.name) : selectedTool() ? tryTool(nav.item) : withRow(r => tryTool(null, r)) },
+  { key: 't', name: () => S.view === 'home' ? 'Try the server' : 'Try', need: powerReason('call'), run: () => S.view === 'try' ? focusForm() : S.view === 'home' && nav.item ? openTry(nav.item.name) : selectedTool() ? openTryOf(nav.item) : withRow(r => openTryOf(null, r)) },
   { key: 'A', name: 'Connect to a URL or demo', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); focusWhenDrawn('add'); } },
-  { key: 'R', name: 'Ask the servers of Home again', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); checkServers(); } },
+  { key: 'R', name: () => S.view === 'try' ? 'Ask the server again' : 'Ask the servers of Home again', when: () => S.status.home || S.view === 'try', need: powerReason('call'), run: () => { if (S.view === 'try') return inTry.reload(); set({ view: 'home' }); checkServers(); } },
   { key: 'L', name: 'Log in to the server', when: () => S.view === 'home' ? nav.item : hasRow(), need: powerReason('call'), run: () => S.view === 'home' ? logInTo(nav.item.name) : withRow(r => canHelp(r) ? logInTo(r.target) : set({ toast: 'Log in: this exchange was not refused with HTTP 401 or 403. In Home, L logs in to a server.', bad: true })), bar: () => canHelp(S.picked) },
+  { key: 'X', name: 'Cancel the request or the task of Try', when: () => S.view === 'try', run: () => inTry.cancel() },
+  { key: 'u', name: 'Subscribe to the resource of Try', when: () => S.view === 'try', run: () => inTry.subscribe() },
   { key: 'm', name: 'Mark', when: hasRow, need: powerReason('mark'), run: () => withRow(r => setMark(r, !r.mark, r.note || '')), bar: true },
   { key: 'n', name: 'Note…', when: hasRow, need: powerReason('mark'), run: () => withRow(row => openDialog('note', { row })), bar: true },
   { key: 'a', name: 'Answer the server', when: hasAny('questions'), run: () => { set({ waiting: 'questions' }); focusWhenDrawn('questions', 'input, select, textarea'); } },
@@ -77,7 +82,7 @@ const actions = [
   { key: 'd', name: 'Drop the held message', when: hasAny('held'), need: powerReason('intercept'), run: () => post('drop', { id: S.held[0].id }).catch(showError) },
   { key: 'x', name: 'Export…', need: powerReason('export'), run: () => openDialog('export') },
   { key: 'D', name: 'Compare conversations…', when: () => !data.inline, run: () => openDialog('compare') },
-  { key: 'T', name: () => S.theme ? 'Colors of the system' : isDark() ? 'Light page' : 'Dark page', run: () => set({ theme: S.theme ? '' : isDark() ? 'light' : 'dark' }) },
+  { key: 'z', name: () => S.theme ? 'Colors of the system' : isDark() ? 'Light page' : 'Dark page', run: () => set({ theme: S.theme ? '' : isDark() ? 'light' : 'dark' }) },
   { key: '?', name: 'Keys and actions', run: () => openDialog('palette') },
   { key: ':', name: 'Command', run: () => openDialog('palette') },
 ];
@@ -151,6 +156,7 @@ export function onKey(e) {
     e.preventDefault();
     return moveTab(turn);
   }
+  if (turn && S.view === 'try') return inTry.turn(turn);
   if ((e.key === '+' || e.key === '=' || e.key === '-') && nav.list && nav.list.zoom) return void nav.list.zoom(e.key === '-' ? 1 / 0.6 : 0.6);
   const a = actions.find(x => x.key === e.key);
   if (!a) return;
@@ -180,12 +186,12 @@ function afterSending(again, back) {
     set({ toast: `${(s.channel || 'sent').replaceAll('_', ' ')}${s.text ? ': ' + s.text : ''}`, bad: s.channel && s.channel !== 'ok', ...(s.key ? { row: s.key, picked: null, detail: true, tab: 'answer', follow: false } : {}) });
   };
 }
-// send sends a request. It closes the dialog, so that a question of the server can be answered, and opens it again if
+// send sends a recorded request again. It closes the dialog, so that a question of the server can be answered, and opens it again if
 // nothing was sent.
-function send(name, body, dialog = S.dialog) {
+function send(body, dialog = S.dialog) {
   const stop = new AbortController(), back = () => set({ dialog });
-  showToast(name === 'call' ? 'Calling…' : 'Sending…', { dialog: null, stop });
-  return data.post('do/' + name, body, stop.signal).then(afterSending(() => send(name, { ...body, confirmed: true }, dialog), back), e => {
+  showToast('Sending…', { dialog: null, stop });
+  return data.post('do/resend', body, stop.signal).then(afterSending(() => send({ ...body, confirmed: true }, dialog), back), e => {
     if (!S.dialog) back();
     if (stop.signal.aborted) showToast('Cancelled.'); else showError(e);
   })
@@ -193,18 +199,6 @@ function send(name, body, dialog = S.dialog) {
 }
 // checkServers asks the servers of Home in the background. Their results are a change, which the view reads.
 export const checkServers = auto => data.post('do/check', {}, undefined, auto).catch(e => auto || showError(e));
-// tryServer connects to a server, and shows its tools.
-export function tryServer(target) {
-  const no = powerReason('call')(), stop = new AbortController();
-  if (no) return set({ toast: 'Try: ' + no, bad: true });
-  showToast(`Connecting to ${target}…`, { stop });
-  data.post('do/try', { target }, stop.signal).then(s => s.target ? showToast(`These are the tools of ${target}. t calls the selected tool.`, { view: 'tools', filter: 'target:' + quoteValue(s.target), talk: '', first: false, only: '' })
-    : set({ toast: s.text || s.channel, bad: true }), e => stop.signal.aborted ? showToast('Cancelled.') : showError(e)).finally(() => S.stop === stop && set({ stop: null }));
-}
-export function tryTool(tool, r) {
-  const no = powerReason('call')();
-  if (no) set({ toast: 'Try a tool: ' + no, bad: true }); else openDialog('try', { tool, row: r });
-}
 // logInTo logs in to a server.
 export const logInTo = target => (no => no ? set({ toast: 'Log in: ' + no, bad: true }) : logIn(data, target))(powerReason('call')());
 export const openMenu = (menu, r) => openDialog('menu', { menu, row: r });
@@ -244,50 +238,23 @@ function Palette() {
     ${!list.length && html`<p class="dim">Enter shows what fits <code>${text}</code>.</p>`}</div><//>`;
 }
 
-// withoutDuplicates returns the tools without those that call the same tool of the same server as a previous one.
-function withoutDuplicates(tools) {
-  const seen = new Set(), same = t => JSON.stringify([t.name, t.server, t.command || t.target]);
-  return tools.filter(t => !seen.has(same(t)) && seen.add(same(t)));
-}
-const serverTitle = t => [...new Set([t.server, t.target])].filter(Boolean).join(', ');
-
-// EditCall is the dialog for a request that is sent again, or a tool that is tried.
+// EditCall is the dialog for a request that is sent again.
 function EditCall({ dialog }) {
-  const { kind, key, row: r } = dialog, found = useDocs(data, 'tools', {}, true);
-  // A tool on a page that no client fetched has no schema. A server that was recorded under several targets is listed once.
-  const tools = withoutDuplicates((found || []).filter(t => t.inputSchema || t.called));
-  const [tool, setTool] = useState(dialog.tool);
-  const [text, setText] = useState(dialog.text ?? null);
-  const [d, setD] = useState(null);
-  const [warned, setWarned] = useState(false);
-  useEffect(() => { if (kind === 'edit') data.get('row', { key }).then(setD, showError); }, []);
-  useEffect(() => { if (kind === 'try') setTool(was => tools.find(t => was ? t.name === was.name && t.target === was.target : r && r.method === 'tools/call' && t.name === r.name && t.target === r.target) || was); }, [tools.length]);
-  const message = d && d.request ? tryParseJSON(d.request.text).value : null;
-  const asCall = message && message.params && message.params.arguments, schema = kind === 'try' ? tool && tool.inputSchema : asCall ? d.inputSchema : null;
-  useEffect(() => {
-    if (dialog.text && (!tool || tool.name === dialog.tool.name && tool.target === dialog.tool.target)) return;
-    if (kind === 'try' && tool) setText(JSON.stringify(defaultValues(tool.inputSchema), null, 2));
-    if (message) setText(JSON.stringify(asCall || message, null, 2));
-  }, [tool && tool.target + tool.name, d]);
+  const { key } = dialog, [text, setText] = useState(dialog.text ?? null), [d, setD] = useState(null), [warned, setWarned] = useState(false);
+  useEffect(() => { data.get('row', { key }).then(setD, showError); }, []);
+  const message = d && d.request ? tryParseJSON(d.request.text).value : null, asCall = message && message.params && message.params.arguments;
+  useEffect(() => { if (message && !dialog.text) setText(JSON.stringify(asCall || message, null, 2)); }, [d]);
   const { value, error } = tryParseJSON(text || '{}');
   const go = () => {
     if (error && !warned) return setWarned(true);
     if (error) return showError(new Error('Only JSON can be sent: ' + error));
-    if (tool && tool.refused) return showError(new Error(tool.refused));
-    Object.assign(dialog, { tool, text });
-    if (kind === 'try') send('call', { target: tool.target, tool: tool.name, arguments: value }); else send('resend', { key, message: asCall ? { ...message, params: { ...message.params, arguments: value } } : value });
+    dialog.text = text;
+    send({ key, message: asCall ? { ...message, params: { ...message.params, arguments: value } } : value });
   };
-  const command = tool && tool.command && text && tool.command.join(`'${(error ? text : JSON.stringify(value)).replaceAll("'", "'\\''")}'`);
-  const servers = Object.values(Object.groupBy(tools, t => t.target)).sort((a, b) => !!a[0].refused - !!b[0].refused);
-  return html`<${Dialog} wide title=${kind === 'try' ? 'Try a tool' : `Edit and send ${key} again`}><div onKeyDown=${e => { if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) { e.preventDefault(); go(); } }}>
-    ${kind === 'try' && html`<label class="field"><span>Tool</span><select onChange=${e => setTool(tools[e.target.value])}><option value="-1" selected=${!tool}>Choose a tool</option>${servers.map(list => html`<optgroup disabled=${!!list[0].refused} label=${serverTitle(list[0]) + (list[0].refused ? ': cannot be called from here' : '')}>
-        ${list.map(t => html`<option value=${tools.indexOf(t)} selected=${tool && t.name === tool.name && t.target === tool.target}>${t.name}</option>`)}</optgroup>`)}</select></label>
-      ${tool && tool.refused && html`<p class="wrong">${tool.refused}</p>`}
-      ${tool && html`<p class="dim text">${serverTitle(tool)}${tool.description && '\n' + tool.description}</p>`}`}
-    ${text !== null ? html`<${Form} key=${tool ? tool.name : key} schema=${schema} text=${text} onText=${setText} label=${asCall || kind === 'try' ? 'Arguments' : 'Message'} />` : kind === 'edit' && html`<p class="dim">Reading…</p>`}
-    ${command && html`<p class="command"><code>${command}</code> <button onClick=${() => copyText(command)}>Copy</button></p>`}
+  return html`<${Dialog} wide title=${`Edit and send ${key} again`}><div onKeyDown=${e => { if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) { e.preventDefault(); go(); } }}>
+    ${text !== null && d ? html`<${Form} key=${key} schema=${asCall ? d.inputSchema : null} text=${text} onText=${setText} label=${asCall ? 'Arguments' : 'Message'} />` : html`<p class="dim">Reading…</p>`}
     ${warned && error && html`<p class="wrong">This is not JSON.</p>`}
-    <div class="buttons end"><button class="main" disabled=${text === null || tool && tool.refused} onClick=${go}>${kind === 'try' ? 'Call' : 'Send'} <kbd>Ctrl ↵</kbd></button></div></div><//>`;
+    <div class="buttons end"><button class="main" disabled=${text === null} onClick=${go}>Send <kbd>Ctrl ↵</kbd></button></div></div><//>`;
 }
 
 function Note({ row: r }) {
@@ -361,7 +328,8 @@ export function Dialogs() {
   switch (d.kind) {
     case 'palette': return html`<${Palette} />`;
     case 'menu': return html`<${Menu} ...${d} />`;
-    case 'edit': case 'try': return html`<${EditCall} dialog=${d} />`;
+    case 'edit': return html`<${EditCall} dialog=${d} />`;
+    case 'step': return html`<${Step} ...${d} />`;
     case 'note': return html`<${Note} row=${d.row} />`;
     case 'intercept': return html`<${Intercept} />`;
     case 'export': return html`<${Export} />`;

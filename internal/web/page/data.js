@@ -1,6 +1,6 @@
 // The data of a running mcpc, or of a bundle (see package bundle). remote() and inline() return an object with the members
 // title, powers, get, post, body, image, file and watch. maxHold, in seconds, and faults are only in the data of a running mcpc.
-import { S, set, tryParseJSON, joinPointer as at } from './lib.js';
+import { S, set, parseJSON, tryParseJSON, joinPointer as at } from './lib.js';
 
 const storageKey = 'mcpc-page', connectionLost = 'The connection to mcpc is lost. Trying again.',
   notAdmitted = 'This page is not authorized: each address works for one page. Enter at the terminal of mcpc prints a new one to open here.';
@@ -17,7 +17,8 @@ export async function remote(session = sessionStorage) {
   if (!door) throw Object.assign(new Error(notAdmitted), { uninvited: true });
   const head = { 'X-Mcpc': door.key };
   const query = params => new URLSearchParams(Object.entries(params || {}).filter(([, v]) => v || v === 0));
-  const get = (name, params, signal) => fetchOrThrow(`/api/${name}?${query(params)}`, { headers: head, signal });
+  const get = (name, params, signal) => fetchOrThrow(`/api/${name}?${query(params)}`, { headers: head, signal })
+    .catch(e => { throw Object.assign(e, { filter: params && params.filter }); });
   const postOnce = (name, body, signal) => fetchOrThrow('/api/' + name, { method: 'POST', headers: { ...head, 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
   // post sends an action. If it needs a power that the user can give at the terminal, it asks there, and sends the action
   // again. An action that the user did not start (auto) does not ask.
@@ -37,7 +38,8 @@ export async function remote(session = sessionStorage) {
   return {
     title: door.title, powers: door.powers, asks: door.asks, maxHold: door.maxHold, faults: door.faults,
     get: (name, params, signal) => get(name, params, signal).then(r => r.json()),
-    post: (...args) => post(...args).then(r => r.json()),
+    // The numbers of a catalog, in schemas and arguments, keep their digits.
+    post: (name, ...more) => post(name, ...more).then(r => name === 'do/catalog' ? r.text().then(parseJSON) : r.json()),
     body: params => get('body', params).then(r => r.text()),
     image: params => get('image', params).then(r => r.blob()),
     // file returns the response to an export: a file to save, or a document about a file that mcpc wrote.

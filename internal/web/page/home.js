@@ -1,9 +1,10 @@
 // The Home view: cards of the known servers, and what can be done with one.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, countNoun, formatSeconds } from './lib.js';
-import { nav, copyText } from './ui.js';
+import { nav, takeKeys, copyText } from './ui.js';
 import { useDocs } from './views.js';
-import { Button, checkServers, tryServer, logInTo, powerReason } from './act.js';
+import { Button, checkServers, logInTo, powerReason } from './act.js';
+import { openTry } from './try.js';
 
 const stateOf = s => s.asking ? 'asking…' : s.text || 'not asked';
 const toneOf = s => s.asking ? 'open' : s.failed ? 'failed' : s.state === 'ok' ? 'ok' : 'dim';
@@ -14,7 +15,7 @@ function Card({ s, on, no, select }) {
     <h2>${s.name}</h2><p class="dim">${s.from}</p>
     <p class="text"><span class=${'tone ' + toneOf(s)}>${signOf(s)} ${stateOf(s)}</span>${s.tools !== undefined && html`<span class="dim">, ${[countNoun(s.tools, 'tool'), formatSeconds(s.seconds), s.protocol].filter(Boolean).join(', ')}</span>`}</p>
     ${s.help && html`<p class="command"><code>${s.help}</code> <button aria-label=${'Copy what helps ' + s.name} onClick=${() => copyText(s.help)}>Copy</button></p>`}
-    <div class="buttons"><button class="main" aria-disabled=${no ? 'true' : undefined} title=${no || 'Connect and list the tools (t)'} aria-label=${'Try ' + s.name} onClick=${() => tryServer(s.name)}>Try</button>
+    <div class="buttons"><button class="main" aria-disabled=${no ? 'true' : undefined} title=${no || 'Connect and show what it offers (t)'} aria-label=${'Try ' + s.name} onClick=${() => openTry(s.name)}>Try</button>
       ${s.commands.map(c => c.key === 'l' ? html`<button aria-disabled=${no ? 'true' : undefined} title=${no || 'Log in, and see each step (L)'} aria-label=${'Log in to ' + s.name} onClick=${() => logInTo(s.name)}>Log in</button>` : html`<button title=${c.line} aria-label=${`${c.name}: ${c.line}`} onClick=${() => copyText(c.line)}>${c.name}</button>`)}</div></li>`;
 }
 
@@ -25,11 +26,10 @@ export function Home({ data }) {
   useEffect(() => { if (waits && !Home.asked) { Home.asked = true; checkServers(true); } }, [waits]);
   nav.item = list[at];
   const go = i => { const e = box.current.children[Math.max(0, Math.min(list.length - 1, i))]; if (e) { e.querySelector('button.main').focus(); } };
-  useEffect(() => { nav.list = { move: d => go(at + d), to: end => go(end ? list.length : 0) }; });
-  useEffect(() => () => { nav.list = null; }, []);
-  const add = () => { const text = input.current.value.trim(); if (text) tryServer(text); };
+  useEffect(() => takeKeys({ move: d => go(at + d), to: end => go(end ? list.length : 0) }));
+  const add = () => { const text = input.current.value.trim(); if (text) openTry(text); };
   return html`<div class="home"><div class="buttons"><${Button} k="R" short="Check" />
-      <input id="add" class="mono" aria-label="Address of a server, or demo" placeholder="https://… or demo  (A)" ref=${input} onKeyDown=${e => e.key === 'Enter' && add()} /><button aria-disabled=${no ? 'true' : undefined} title=${no || 'Connect and list the tools'} onClick=${add}>Add</button>
+      <input id="add" class="mono" aria-label="Address of a server, or demo" placeholder="https://… or demo  (A)" ref=${input} onKeyDown=${e => e.key === 'Enter' && add()} /><button aria-disabled=${no ? 'true' : undefined} title=${no || 'Connect and show what it offers'} onClick=${add}>Add</button>
       <span class="dim">A command cannot be added here: <code>mcpc inspect -- COMMAND</code></span></div>
     ${!S.powers.call && html`<p class="callout">${no ? 'Servers are not asked, and Try is not allowed: ' + no : 'Nothing is sent before you allow it at the terminal: Check and Try ask there.'}</p>`}
     <ul class="cards" aria-label="Servers" ref=${box}>${list.map((s, i) => html`<${Card} key=${s.name} s=${s} on=${i === at} no=${no} select=${() => setName(s.name)} />`)}</ul>

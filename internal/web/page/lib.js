@@ -17,16 +17,17 @@ export const html = htm.bind((type, props, ...children) => {
   return h(type, props, ...children.map(cleanChildren));
 });
 
-// views lists the views: id, name, key. shownViews leaves out Home if there are no servers to show, as in a file.
-export const views = [['talk', 'Talk', '1'], ['table', 'Table', '2'], ['time', 'Time', '3'], ['tools', 'Tools', '4'], ['streams', 'Streams', '5'], ['secrets', 'Secrets', '6'], ['home', 'Home', 'H']];
-export const shownViews = () => views.filter(([id]) => id !== 'home' || S.status.home);
+// views lists the views: id, name, key. shownViews leaves out Home if there are no servers to show, and Try in a file.
+export const views = [['talk', 'Talk', '1'], ['table', 'Table', '2'], ['time', 'Time', '3'], ['tools', 'Tools', '4'], ['streams', 'Streams', '5'], ['secrets', 'Secrets', '6'], ['try', 'Try', 'T'], ['home', 'Home', 'H']];
+export const shownViews = () => views.filter(([id]) => (id !== 'home' || S.status.home) && (id !== 'try' || !S.status.file));
 
 // S is the state; set changes it and draws once in the next frame.
-export const S = { view: 'talk', filter: '', sort: '', talk: '', only: '', row: '', tab: 'summary', detail: false,
-  status: {}, seq: 0, conversations: [], questions: [], held: [], faults: [], unseen: [], waiting: '', follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, app: null, powers: {}, theme: '' };
+// Views ask for asked, the filter that follows filter, the text of the filter line, once typing pauses.
+export const S = { view: 'talk', filter: '', asked: '', sort: '', server: '', kind: '', offer: '', talk: '', only: '', row: '', tab: 'summary', detail: false,
+  status: {}, seq: 0, conversations: [], questions: [], held: [], faults: [], unseen: [], waiting: '', follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, run: null, failure: null, app: null, powers: {}, theme: '' };
 // shownTalk returns the id of the shown conversation, or '' for all. The conversation that the page chose at the start
 // (S.first) applies only to the Talk view without a filter: filters and lists of tools cover everything recorded.
-export const shownTalk = () => S.first && (S.filter || S.only || S.view !== 'talk') ? '' : S.talk;
+export const shownTalk = () => S.first && (S.asked || S.only || S.view !== 'talk') ? '' : S.talk;
 // showsRows reports whether the view lists exchanges.
 export const showsRows = () => ['talk', 'table', 'time'].includes(S.view);
 // newConversations returns the ids of the conversations that began since the user looked, the oldest first. A conversation
@@ -40,14 +41,28 @@ export const isFollowing = () => S.follow && !(S.sort && S.view === 'table');
 let redraw = () => {};
 export const onDraw = f => { redraw = f; };
 export function set(patch) {
+  if ('filter' in patch) {
+    clearTimeout(pause);
+    S.asked = patch.filter;
+  }
   Object.assign(S, patch);
   redraw();
 }
+// typeFilter sets the filter line, and asks for it once typing pauses. It waits longer while the last filter asked for
+// is incomplete.
+let pause;
+export function typeFilter(filter) {
+  set({ filter, asked: S.asked });
+  clearTimeout(pause);
+  pause = setTimeout(() => set({ filter: S.filter }), S.error ? 1000 : 250);
+}
+// isRefused reports whether mcpc has refused the filter asked for, so that no view asks for it again.
+export const isRefused = () => !!S.error && S.error.filter === S.asked;
 
 // The URL's fragment has what is shown, and never a token. Another view, conversation or detail is a step of the
 // browser's history: Back undoes it.
-const urlParams = { v: 'view', f: 'filter', s: 'sort', c: 'talk', only: 'only', row: 'row', tab: 'tab', theme: 'theme' };
-const historyStep = hash => { const p = new URLSearchParams(hash.slice(1)); return ['v', 'c', 'only', 'd'].map(name => p.get(name)).join('\n'); };
+const urlParams = { v: 'view', f: 'filter', s: 'sort', c: 'talk', only: 'only', row: 'row', tab: 'tab', server: 'server', kind: 'kind', offer: 'offer', theme: 'theme' };
+const historyStep = hash => { const p = new URLSearchParams(hash.slice(1)); return ['v', 'c', 'only', 'd', 'server'].map(name => p.get(name)).join('\n'); };
 const defaultState = { view: 'talk', tab: 'summary' };
 let knownHash; // what this file wrote or read last; anything else was typed, and is read soon
 export function saveURL() {
@@ -117,6 +132,6 @@ export const sizeInPixels = sizes => el => { if (el) for (const [name, n] of Obj
 export const safeURL = url => {
   try { return /^https?:$/.test(new URL(url).protocol) ? url : ''; } catch { return ''; }
 };
-export const shownQuery = () => ({ filter: S.filter, talk: shownTalk(), only: S.only });
+export const shownQuery = () => ({ filter: S.asked, talk: shownTalk(), only: S.only });
 export const joinPointer = (path, name) => `${path}/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 export const requestTitle = r => [r.method, r.name].filter(Boolean).join(' ');

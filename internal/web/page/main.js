@@ -1,15 +1,16 @@
 // The page: its data, and the parts around the view.
 import { render, Component } from './vendor/preact.mjs';
 import { useEffect, useState } from './vendor/hooks.mjs';
-import { html, S, set, openDialog, isFollowing, shownTalk, onDraw, saveURL, loadURL, applyTheme, clean, countNoun, formatTime, withoutVersion, showError, shownViews } from './lib.js';
+import { html, S, set, typeFilter, openDialog, isFollowing, shownTalk, onDraw, saveURL, loadURL, applyTheme, clean, countNoun, formatTime, withoutVersion, showError, shownViews } from './lib.js';
 import { remote, inline } from './data.js';
 import { Patterns } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
 import { Home } from './home.js';
 import { AppPanel } from './app.js';
+import { Try } from './try.js';
 import { useData, catchKey, onKey, Button, Dialogs, Asking, Waiting, WaitingBar, toggleWord, runActionByKey, showMatching } from './act.js';
 
-const viewComponents = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets, home: Home };
+const viewComponents = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets, try: Try, home: Home };
 const quickFilters = ['is:open', 'is:error', 'is:open,cancelled', 'has:question', 'has:finding', 'dur:>1s'];
 
 // Filter is the filter line. While the filter is invalid, the last valid result stays on the screen.
@@ -29,17 +30,17 @@ function Filter({ data }) {
     if (step && n && open) { e.preventDefault(); setAt((at + step + n + (at < 0 && step < 0 ? 1 : 0)) % n); }
     else if (e.key === 'Tab' && at >= 0 || e.key === 'Enter' && at >= 0) { e.preventDefault(); takeSuggestion(list[at]); }
     else if (e.key === 'Enter' && S.error && /\S$/.test(S.filter) && n && list[0].text.startsWith(S.filter.match(/\S*$/)[0])) takeSuggestion(list[0]);
-    else if (e.key === 'Enter') { setOpen(false); e.target.blur(); }
+    else if (e.key === 'Enter') { setOpen(false); set({ filter: S.filter }); e.target.blur(); }
   };
-  const column = S.error && S.error.column ? S.error.column - 1 : -1, letters = [...S.filter];
+  const error = S.filter === S.asked && S.error, column = error && error.column ? error.column - 1 : -1, letters = [...S.filter];
   return html`<div class="filter"><div class="line">
       ${column >= 0 && html`<div class="under" aria-hidden="true">${letters.slice(0, column).join('')}<u>${letters.slice(column).join('').match(/^\S*/)[0] || ' '}</u></div>`}
-      <input id="filter" class="mono" type="search" role="combobox" aria-label="Filter" aria-expanded=${open && list.length > 0} aria-controls="suggestions" aria-autocomplete="list" aria-invalid=${S.error ? 'true' : undefined} aria-describedby="filter-error"
+      <input id="filter" class="mono" type="search" role="combobox" aria-label="Filter" aria-expanded=${open && list.length > 0} aria-controls="suggestions" aria-autocomplete="list" aria-invalid=${error ? 'true' : undefined} aria-describedby="filter-error"
         aria-activedescendant=${at >= 0 ? 'suggestion-' + at : undefined} autocomplete="off" spellcheck=${false} placeholder=${data.inline ? 'Filter: words, all of which must match (the whole language needs mcpc)' : 'Filter: all of some words, method:tools/call, is:error, a or b  (/)'} value=${S.filter}
-        onInput=${e => set({ filter: e.target.value })} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 100)} onKeyDown=${keys} />
+        onInput=${e => typeFilter(e.target.value)} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 100)} onKeyDown=${keys} />
       ${open && list.length > 0 && html`<ul id="suggestions" role="listbox" aria-label="Suggestions">${list.map((s, i) => html`<li role="option" id=${'suggestion-' + i} aria-selected=${i === at} onMouseDown=${e => { e.preventDefault(); takeSuggestion(s); }}>
         <code>${s.text}</code>${s.count ? html`<span class="dim">${s.count}</span>` : ''}</li>`)}</ul>`}</div>
-    <p id="filter-error" class="wrong" role="status">${S.error ? (column >= 0 ? `column ${column + 1}: ` : '') + S.error.message : ''}</p>
+    <p id="filter-error" class="wrong" role="status">${error ? (column >= 0 ? `column ${column + 1}: ` : '') + error.message : ''}</p>
     <div class="chips" role="group" aria-label="Quick filters">${quickFilters.slice(0, data.inline ? 2 : 9).map(c => html`<button aria-pressed=${S.filter.split(/\s+/).includes(c)} onClick=${() => set({ filter: toggleWord(S.filter, c) })}>${c}</button>`)}
       ${S.only && html`<button aria-pressed="true" onClick=${() => set({ only: '' })}>only ${S.only} ✕</button>`}
       ${(S.view === 'talk' || S.view === 'table') && html`<span class="dim" role="status">${countNoun(S.found || 0, 'exchange')}${S.pending ? `, ${countNoun(S.pending, 'body', 'bodies')} still to search` : ''}</span>`}</div></div>`;
@@ -116,7 +117,7 @@ class App extends Component {
   // the body, and the rows and the detail would have to be read again, which is not possible any more.
   render({ data }) {
     const { status, view } = S, View = viewComponents[view] || Talk, all = S.conversations.find(c => c.id === shownTalk());
-    return html`<${Patterns} /><a class="skip" href="#filter" onClick=${e => { e.preventDefault(); runActionByKey('/'); }}>Go to the filter</a>
+    return html`<${Patterns} /><a class="skip" href="#filter" onClick=${e => { e.preventDefault(); runActionByKey('/'); }}>${view === 'try' ? 'Go to the search' : 'Go to the filter'}</a>
       ${S.lost && html`<div key="lost" class="bar lost" role="alert">${S.lost}</div>`}<${WaitingBar} />
       <header class="top"><h1>${all ? `${all.client || all.by} → ${all.server || all.target}` : status.title || data.title}</h1>
         <span class="counts">${status.file ? 'file' : html`<span class=${S.paused || S.lost ? '' : 'live'}>●</span> ${S.lost ? 'not connected' : S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${countNoun(status.rows || 0, 'exchange')}
@@ -126,10 +127,10 @@ class App extends Component {
         <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${isFollowing() ? 'Following' : 'Follow'} />`}
           ${data.inline ? data.report && html`<button class="act" onClick=${() => openDialog('report')}>Report</button>` : html`<${Button} k="i" short="Hold" /><${Button} k="t" short="Try" /><${Button} k="D" short="Compare" /><${Button} k="x" short="Export" />`}<${Button} k="?" short="Keys" /></div></header>
       <nav class="views" aria-label="Views">${shownViews().map(([id, name, key]) => html`<button aria-current=${view === id ? 'page' : undefined} onClick=${() => set({ view: id })}><kbd>${key}</kbd> ${name}</button>`)}</nav>
-      <${Filter} data=${data} /><${Waiting} />
+      ${view !== 'try' && html`<${Filter} key="filter" data=${data} />`}<${Waiting} />
       ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${countNoun(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
-      <div key="body" class=${'body' + (S.detail ? ' with-detail' : '')}><${Conversations} /><section class="view" aria-label=${(shownViews().find(([id]) => id === view) || shownViews()[0])[1]}><${View} key=${view} data=${data} /></section>
-        ${S.detail && html`<section class="detail" aria-label="Detail"><${Detail} data=${data} /></section>`}</div>
+      <div key="body" class=${'body' + (S.detail ? ' with-detail' : '') + (view === 'try' ? ' trying' : '')}>${view !== 'try' && html`<${Conversations} key="talks" />`}<section key="view" class="view" aria-label=${(shownViews().find(([id]) => id === view) || shownViews()[0])[1]}><${View} key=${view} data=${data} /></section>
+        ${S.detail && html`<section key="detail" class="detail" aria-label="Detail"><${Detail} data=${data} /></section>`}</div>
       ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}${S.app && html`<${AppPanel} key=${'app' + S.app.at} />`}<${Dialogs} /><${Asking} />`;
   }
 }

@@ -1,4 +1,4 @@
-// The parts of views: a list, a tree, a form, a dialog, Markdown and bars.
+// The parts of views: a list, a tree, a dialog, Markdown and bars.
 import { Component } from './vendor/preact.mjs';
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, sizeInPixels, tryParseJSON, isRaw, safeURL, formatBytes, formatSeconds, joinPointer, showToast, openDialog, closeDialog, showError } from './lib.js';
@@ -64,6 +64,11 @@ export class Source {
 
 // nav.list gets the keys j, k, g and G: the main list, or the Time view. nav.item is the selected document, if any.
 export const nav = { list: null };
+// takeKeys gives the keys to an object, and returns a function that ends that unless another one has them since.
+export const takeKeys = object => {
+  nav.list = object;
+  return () => { if (nav.list === object) nav.list = null; };
+};
 
 // List draws the visible part of a Source. cols are {id, head, cell(item, line, source), sort, cls}.
 export class List extends Component {
@@ -71,6 +76,7 @@ export class List extends Component {
     this.seen = new ResizeObserver(() => this.forceUpdate());
     this.seen.observe(this.box);
     if (this.props.main) nav.list = this;
+    this.componentDidUpdate();
   }
   componentWillUnmount() {
     this.seen.disconnect();
@@ -143,6 +149,7 @@ export class List extends Component {
     }
     last = upper + rows.length;
     queueMicrotask(() => src.need(src.loaded ? first : 0, i, () => (this.gone || this.forceUpdate(), this.props.onLoad && this.props.src === src && this.props.onLoad(src))));
+    const role = head || src.total ? 'grid' : 'group'; // a grid has rows
     const row = ([i, item, line, l, n]) => {
       const key = item ? src.keyOf(item) : '', on = item && key === sel;
       return html`<div role="row" key=${`${i}/${l}`} id=${on && !l ? 'on-' + cls : undefined} aria-rowindex=${i + 1} aria-selected=${on}
@@ -151,7 +158,7 @@ export class List extends Component {
         onContextMenu=${e => { if (item && onMenu) { e.preventDefault(); this.select(i); onMenu(item); } }}>
         ${cols.map(c => html`<div role="gridcell" class=${c.cls || ''}>${item ? c.cell(item, line, src, l) : ''}</div>`)}</div>`;
     };
-    return html`<div class=${'list ' + cls} role="grid" aria-label=${label} aria-rowcount=${src.total} tabindex="0" aria-activedescendant=${sel && rows.some(([, item, , l]) => item && !l && src.keyOf(item) === sel) ? 'on-' + cls : undefined}
+    return html`<div class=${'list ' + cls} role=${role} aria-label=${label} aria-rowcount=${role === 'grid' ? src.total : undefined} tabindex="0" aria-activedescendant=${sel && rows.some(([, item, , l]) => item && !l && src.keyOf(item) === sel) ? 'on-' + cls : undefined}
       ref=${e => { if (e) this.box = e; }} onScroll=${this.scroll} onKeyDown=${this.keys}>
       ${head && html`<div role="row" class="row head" ref=${e => { this.head = e; }}>${cols.map(c => html`<div role="columnheader" class=${c.cls || ''}
         aria-sort=${c.sort && sort && sort.replace('-', '') === c.sort ? (sort[0] === '-' ? 'descending' : 'ascending') : undefined}>
@@ -222,70 +229,6 @@ export async function copyText(text) {
     await navigator.clipboard.writeText(text);
     showToast('Copied: ' + (text.length > 80 ? text.slice(0, 80) + '…' : text));
   } catch { openDialog('text', { title: 'Copy this text', text }); }
-}
-
-// inputKind returns the kind of input for a schema: text, number, check, select, checks or json.
-function inputKind(s) {
-  if (s.enum || (s.oneOf || s.anyOf || [{}]).every(o => 'const' in o)) return 'select';
-  if (s.type === 'array' && s.items && (s.items.enum || (s.items.anyOf || s.items.oneOf || [{}]).every(o => 'const' in o))) return 'checks';
-  return { string: 'text', number: 'number', integer: 'number', boolean: 'check' }[s.type] || 'json';
-}
-const optionsOf = s => s.enum ? s.enum.map((v, i) => [v, (s.enumNames || [])[i] ?? String(v)]) : (s.oneOf || s.anyOf).map(o => [o.const, o.title ?? String(o.const)]);
-
-// defaultValues returns the value that a form begins with.
-export function defaultValues(schema) {
-  const value = {};
-  for (const [name, s] of Object.entries((schema && schema.properties) || {})) if (s && s.default !== undefined) value[name] = s.default;
-  return value;
-}
-
-// Form edits the JSON of an object, by the fields of a schema or as text. The caller keeps the text, which is its state.
-export function Form({ schema, text, onText, label }) {
-  const fields = Object.entries((schema && schema.properties) || {}).filter(([, s]) => s && typeof s === 'object');
-  const [raw, setRaw] = useState(!fields.length);
-  const { value, error } = tryParseJSON(text || '{}');
-  const object = value && typeof value === 'object' && !Array.isArray(value) ? value : null;
-  const put = (name, v) => {
-    const next = { ...object };
-    if (v === undefined) delete next[name]; else next[name] = v;
-    onText(JSON.stringify(next, null, 2));
-  };
-  return html`<div class="form">
-    ${fields.length > 0 && html`<div class="pick" role="group" aria-label="Input as">${['Fields', 'JSON'].map((t, i) => html`<button aria-pressed=${raw === !!i} onClick=${() => setRaw(!!i)}>${t}</button>`)}</div>`}
-    ${raw || !object ? html`<textarea class="json" aria-label=${label + ', JSON'} spellcheck=${false} rows=${Math.min(16, Math.max(4, text.split('\n').length + 1))} value=${text} onInput=${e => onText(e.target.value)}></textarea>`
-      : fields.map(([name, s]) => html`<${Field} key=${name} name=${name} schema=${s} must=${(schema.required || []).includes(name)} value=${object[name]} put=${v => put(name, v)} />`)}
-    ${error && html`<p class="wrong" role="alert">Not JSON: ${error}</p>`}</div>`;
-}
-
-let ids = 0;
-function Field({ name, schema, must, value, put }) {
-  const id = useRef(0);
-  id.current = id.current || 'field' + ++ids;
-  const kind = inputKind(schema);
-  const [draft, setDraft] = useState(null);
-  const all = { id: id.current, 'aria-required': must ? 'true' : undefined, 'aria-describedby': schema.description ? id.current + 'd' : undefined };
-  const asJSON = e => {
-    const t = e.target.value, r = tryParseJSON(t);
-    setDraft(t);
-    if (!t.trim()) put(undefined); else if (!r.error) put(r.value);
-  };
-  let input;
-  if (kind === 'select') {
-    const list = optionsOf(schema), at = list.findIndex(([v]) => JSON.stringify(v) === JSON.stringify(value));
-    input = html`<select ...${all} value=${at} onChange=${e => put(e.target.value < 0 ? undefined : list[e.target.value][0])}>
-      <option value="-1" selected=${at < 0}>–</option>${list.map(([, t], i) => html`<option value=${i} selected=${i === at}>${t}</option>`)}</select>`;
-  } else if (kind === 'checks') {
-    const have = Array.isArray(value) ? value : [];
-    input = html`<div role="group" aria-label=${schema.title || name}>${optionsOf(schema.items).map(([v, t]) => html`<label class="check"><input type="checkbox" checked=${have.includes(v)}
-      onChange=${e => put(e.target.checked ? [...have, v] : have.filter(x => x !== v))} />${t}</label>`)}</div>`;
-  } else if (kind === 'check') input = html`<input type="checkbox" ...${all} checked=${value === true} onChange=${e => put(e.target.checked)} />`;
-  else if (kind === 'number') input = html`<input type="text" inputmode="decimal" ...${all} value=${draft ?? (value === undefined ? '' : JSON.stringify(value))} onInput=${asJSON} />`;
-  else if (kind === 'text') input = String(value ?? '').includes('\n') || schema.maxLength > 200 ? html`<textarea ...${all} rows="4" value=${value ?? ''} onInput=${e => put(e.target.value)}></textarea>`
-    : html`<input type=${schema.format === 'password' ? 'password' : 'text'} ...${all} value=${value ?? ''} onInput=${e => put(e.target.value === '' && !must ? undefined : e.target.value)} />`;
-  else input = html`<textarea class="json" spellcheck=${false} ...${all} rows="3" placeholder="JSON" value=${draft ?? (value === undefined ? '' : JSON.stringify(value, null, 2))} onInput=${asJSON}></textarea>`;
-  const bad = draft && tryParseJSON(draft).error;
-  return html`<div class="field"><label for=${id.current}>${schema.title || name}${must && html`<span title="required"> *</span>`} <span class="dim">${schema.title ? name : ''} ${schema.type || ''}</span></label>
-    <div>${input}${schema.description && html`<p class="dim" id=${id.current + 'd'}>${schema.description}</p>`}${bad && html`<p class="wrong">Not ${kind === 'number' ? 'a number' : 'JSON'}: ${bad}</p>`}</div></div>`;
 }
 
 // onDialogOpened sets the function that is called when a dialog has got the focus.

@@ -1,8 +1,9 @@
-// The six views, which show what matches the filter, and the detail of one exchange.
+// The views of what was recorded, which show what matches the filter, and the detail of one exchange.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, isFollowing, shownTalk, orAbsentText, showError, clearError, formatTime, formatSeconds, formatBytes, countNoun, elapsedSeconds, withoutVersion, quoteValue, sizeInPixels, shownQuery, requestTitle, tryParseJSON } from './lib.js';
-import { List, Source, Bar, Tree, Markdown, nav, rowHeight, rowTone, toneSigns, toneWords, phaseWords } from './ui.js';
-import { openMenu, addToFilter, tryTool, Actions } from './act.js';
+import { html, S, set, isFollowing, shownTalk, orAbsentText, showError, clearError, isRefused, formatTime, formatSeconds, formatBytes, countNoun, elapsedSeconds, withoutVersion, quoteValue, sizeInPixels, shownQuery, requestTitle, tryParseJSON } from './lib.js';
+import { List, Source, Bar, Tree, Markdown, nav, takeKeys, rowHeight, rowTone, toneSigns, toneWords, phaseWords } from './ui.js';
+import { openMenu, addToFilter, Actions } from './act.js';
+import { openTryOf } from './try.js';
 import { AppButton, recordedCall } from './app.js';
 
 const stateSign = r => html`<span class=${'tone ' + rowTone(r)} title=${toneWords[rowTone(r)]}>${toneSigns[rowTone(r)]}</span>`;
@@ -39,13 +40,13 @@ function useSource(data, name, sort, keyOf, blockLines) {
     });
   }
   const { shown } = ref.current;
-  useLayoutEffect(() => { if (S.seq) shown.old = true; }, [S.seq, S.lost]);
+  useLayoutEffect(() => { if (S.seq && !isRefused()) shown.old = true; }, [S.seq, S.lost]);
   return shown;
 }
 
 // rowProps returns the props that the lists of exchanges have in common.
 const rowProps = data => ({
-  main: true, sel: S.row, rowClass: x => rowTone(x.row || x), empty: S.pending ? `Searching, ${countNoun(S.pending, 'body', 'bodies')} left.` : S.filter || S.only || shownTalk() ? `Nothing fits${shownTalk() ? ' in this conversation' : ''}${/\S\s+\S/.test(S.filter) && !/\bor\b/.test(S.filter) ? ' all words of the filter (a or b finds either)' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
+  main: true, sel: S.row, rowClass: x => rowTone(x.row || x), empty: S.pending ? `Searching, ${countNoun(S.pending, 'body', 'bodies')} left.` : S.asked || S.only || shownTalk() ? `Nothing fits${shownTalk() ? ' in this conversation' : ''}${/\S\s+\S/.test(S.filter) && !/\bor\b/.test(S.filter) ? ' all words of the filter (a or b finds either)' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
   follow: isFollowing() && !S.paused && !S.status.file,
   onSel: (row, item, quiet) => set({ row, picked: item.row || item, ...(quiet ? {} : { pinned: true }) }),
   onOpen: () => set({ detail: true }),
@@ -57,7 +58,7 @@ const rowProps = data => ({
 const lineSigns = { question: '? ', answer: '↩ ', cut: '✂ ', resumed: '⟲ ', cancelled: '⊘ ', held: '‖ ' };
 const lineArrow = l => html`<span class=${`arrow ${l.dir || 'remark'} ${l.kind} ${l.level || ''}`}><span class="said"><i class="kind">${lineSigns[l.kind] || ''}</i>${l.text}${l.times > 1 ? html` <i class="dim">×${l.times}</i>` : ''}</span></span>`;
 const talkColumns = [
-  { id: 'time', head: 'time', cls: 'time', cell: (b, l, src, n) => !n || l.kind === 'response' ? formatTime(l.time) : '' },
+  { id: 'time', head: 'time', cls: 'time', cell: (b, l, src, n) => !n || l.kind === 'response' ? formatTime(l.time, true) : '' },
   { id: 'state', head: stateHead, cls: 'sign', cell: (b, l, src, n) => n ? '' : stateSign(b.row) },
   { id: 'line', head: html`<span class="ends"><span>client</span><span>server</span></span>`, cls: 'lane', cell: (b, l) => lineArrow(l) },
   { id: 'took', head: 'took', cls: 'num', cell: (b, l, src, n) => n ? '' : formatSeconds(elapsedSeconds(b.row, src.when)) },
@@ -116,7 +117,7 @@ export function useDocs(data, name, params, once) {
     last.current = id;
     timer.current = setTimeout(() => {
       timer.current = 0;
-      data.get(name, params).then(d => { if (last.current === id) { setDocs(d); clearError(); } }, showError);
+      if (!params.filter || !isRefused()) data.get(name, params).then(d => { if (last.current === id) { setDocs(d); clearError(); } }, e => last.current === id && showError(e));
     }, wait);
   }, [id, once ? 0 : S.seq + S.lost]);
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -143,7 +144,7 @@ export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label
     { head: 'schema', cls: 's', cell: t => t.schema && checkMark(t.schema, 'usable') }, { head: 'called', cls: 'num', cell: t => t.called || '–' },
     { head: 'failed', cls: 'num', cell: t => t.failed || '' }, { head: 'p50', cls: 'num', cell: t => t.called ? formatSeconds(t.p50) : '' }, { head: 'p95', cls: 'num', cell: t => t.called ? formatSeconds(t.p95) : '' },
     { head: 'bytes', cls: 'num', cell: t => formatBytes(t.bytes) }, { head: 'why a client may not see or call it', cls: 'notes', cell: t => (text => html`<span title=${text}>${text}</span>`)(t.reason || t.changed || t.lastError || '') }]}
-  more=${t => html`<h2>${t.name}</h2><p>${t.reason || 'No problem was found with this tool.'}</p><div class="buttons"><button onClick=${() => tryTool(t)}>Try it (t)</button>
+  more=${t => html`<h2>${t.name}</h2><p>${t.reason || 'No problem was found with this tool.'}</p><div class="buttons"><button onClick=${() => openTryOf(t)}>Try it (t)</button>
     <button onClick=${() => addToFilter('name:' + quoteValue(t.name))}>Its calls</button>${t.lastRow && html`<button onClick=${() => set({ row: t.lastRow, detail: true })}>Last call</button>`}
     ${t.app && html`<${AppButton} call=${{ target: t.target, tool: t.name }} read=${t.lastRow && (() => recordedCall(data, t.lastRow))} />`}</div>
     ${t.description && html`<p class="text">${t.description}</p>`}${t.changed && html`<p>Changed: ${t.changed}</p>`}${t.lastError && html`<p class="wrong">Last error: ${t.lastError}</p>`}
@@ -179,7 +180,7 @@ export function Time({ data }) {
   const pan = part => setZoom(zoom && (d => [a + d, b + d])(Math.max(whole[0] - a, Math.min(whole[1] - b, (b - a) * part))));
   const bars = lanes.flatMap(l => l.bars).sort((x, y) => Date.parse(x.from) - Date.parse(y.from)), at = bars.findIndex(x => x.key === S.row);
   const go = i => bars.length && set({ row: bars[Math.max(0, Math.min(bars.length - 1, i))].key, picked: null });
-  useEffect(() => { nav.list = { move: d => go(at < 0 ? (d > 0 ? 0 : bars.length - 1) : at + d), to: end => go(end ? bars.length : 0), zoom: change, find: (d, test) => { for (let i = at + d; i >= 0 && i < bars.length; i += d) if (test(bars[i])) return go(i); } }; });
+  useEffect(() => takeKeys({ move: d => go(at < 0 ? (d > 0 ? 0 : bars.length - 1) : at + d), to: end => go(end ? bars.length : 0), zoom: change, find: (d, test) => { for (let i = at + d; i >= 0 && i < bars.length; i += d) if (test(bars[i])) return go(i); } }));
   useEffect(() => {
     const wheel = e => {
       e.preventDefault();
@@ -188,7 +189,6 @@ export function Time({ data }) {
     };
     box.current.addEventListener('wheel', wheel, { passive: false });
     box.current.wheel = wheel;
-    return () => { nav.list = null; };
   }, []);
   useEffect(() => { box.current.wheel.change = (f, m, e) => f ? change(f, m) : pan((e.deltaX || e.deltaY) / 1000); });
   const part = ms => ms / (b - a) * 100, pos = t => `${Math.max(-1, Math.min(101, part(t - a)))}%`;
@@ -295,8 +295,11 @@ function Body({ body, data, row, side, wrong, schema, draw }) {
       ${body.cut && !rest && (reads ? html`<span class="dim" role="status">Reading all of it…</span>` : html`<button onClick=${more}>Read all of it</button>`)}</div>
     ${(wrong || []).length > 0 && html`<ul class="wrongs">${wrong.map(w => html`<li class="wrong">✗ ${w.text}</li>`)}</ul>`}
     ${shown === 'raw' ? html`<pre class="raw">${text.length > 400000 ? text.slice(0, 400000) + '…' : text}</pre>` : shown === 'schema' ? html`<${Tree} value=${schema} open=${5} />`
-      : html`${draw && inner && html`<${Content} list=${inner.content || inner.contents} />`}<${Tree} value=${object} open=${5} wrong=${marks} pictures=${pictures} />`}`;
+      : html`${draw && inner && html`<${Content} list=${inner.content || inner.contents || contentOfMessages(inner.messages)} />`}<${Tree} value=${object} open=${5} wrong=${marks} pictures=${pictures} />`}`;
 }
+
+// contentOfMessages returns the contents of the messages of a prompt, each with its role.
+const contentOfMessages = list => Array.isArray(list) ? list.map(m => m && m.content && typeof m.content.text === 'string' ? { text: `${m.role}: ${m.content.text}` } : null) : null;
 
 // Content draws the text of a result. Text of a server is shown as text or as Markdown, never as HTML.
 function Content({ list }) {

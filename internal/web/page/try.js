@@ -1,0 +1,158 @@
+// The Try view: what a server offers, with a form for each request. The result is the detail of the recorded exchange.
+import { useEffect, useMemo, useState } from './vendor/hooks.mjs';
+import { html, S, set, showToast, openDialog, closeDialog, showError, tryParseJSON } from './lib.js';
+import { List, Source, Tree, Dialog, nav, copyText } from './ui.js';
+import { Form, defaultValues } from './form.js';
+import { useDocs } from './views.js';
+import { post, powerReason, addToFilter } from './act.js';
+
+// kinds lists the kinds of offers: id, plural, the verb of their request, and its method.
+const kinds = [['tool', 'Tools', 'Call', 'tools/call'], ['prompt', 'Prompts', 'Get', 'prompts/get'], ['resource', 'Resources', 'Read', 'resources/read'], ['template', 'Templates', 'Read', 'resources/read'], ['task', 'Tasks', 'Get', 'tasks/get']];
+const kindOf = id => kinds.find(k => k[0] === id) || kinds[0];
+
+// catalogs has the state of each server that was tried: its catalog, the lists of offers by kind, error, reading.
+// drafts has the text of each form. Both stay until the page is closed, also if the server dies.
+const catalogs = new Map(), drafts = new Map(), subscribed = new Set();
+const nothing = [], noLists = new Map();
+const idOf = o => JSON.stringify([S.server, o.kind, o.name]);
+
+// readCatalog asks a server what it offers. If the user did not start it (auto), it does not ask at the terminal.
+function readCatalog(target, auto) {
+  const was = catalogs.get(target) || {};
+  if (was.reading) return;
+  const version = S.status.catalogs || 0;
+  catalogs.set(target, { ...was, reading: true });
+  post('catalog', { target }, undefined, auto).then(catalog => {
+    const lists = new Map(catalog.lists.map(l => [l.kind, l.offers.map((o, i) => ({ ...o, at: String(i), words: [o.name, o.title, o.description].join('\n').toLowerCase() }))]));
+    catalogs.set(target, { catalog, lists, version });
+  }, e => catalogs.set(target, { ...was, error: e.message, reading: false })).finally(() => set({}));
+}
+
+// openTry shows a server, and one of its offers if it is named. The user chose the server, so it is asked at once.
+export function openTry(server, kind = '', offer = '') {
+  const no = powerReason('call')();
+  if (no) return set({ toast: 'Try: ' + no, bad: true });
+  if (!(catalogs.get(server) || {}).catalog) readCatalog(server);
+  set({ view: 'try', server, kind, offer, detail: false, dialog: null });
+}
+// openTryOf shows the tool of the Tools view or the request of a row, or the last server if there is neither.
+export function openTryOf(tool, r) {
+  if (tool && tool.refused) return showError(new Error(tool.refused));
+  const [kind] = r && kinds.find(k => k[3] === r.method) || [];
+  if (tool) openTry(tool.target, 'tool', tool.name); else if (kind) openTry(r.target, kind, r.name); else openTry(S.server);
+}
+
+// send sends the request for an offer. The page asks the user first if mcpc wants a confirmation.
+function send(o, value, confirmed) {
+  const stop = new AbortController(), run = { id: idOf(o), name: o.name, method: kindOf(o.kind)[3], began: Date.now(), stop };
+  set({ run, failure: null });
+  const fail = text => set({ failure: { id: run.id, text } });
+  post('request', { target: S.server, kind: o.kind, name: o.name, arguments: value, confirmed }, stop.signal).then(s => {
+    if (s.confirm) return openDialog('confirm', { text: s.confirm, back: closeDialog, yes: () => { closeDialog(); send(o, value, true); } });
+    if (s.text) fail(s.text);
+    if (s.key) set({ row: s.key, picked: null, detail: true, tab: 'answer', follow: false });
+    if (!s.text) showToast(`${kindOf(o.kind)[2]} ${o.name}: ${s.channel}`);
+  }, e => fail(stop.signal.aborted ? 'Cancelled.' : e.message)).finally(() => { set({ run: null }); if (o.kind === 'task') readCatalog(S.server); });
+}
+// followRun shows the row of the running request, with its progress and messages, as soon as it is recorded.
+function followRun(data, run) {
+  if (!run || run.key || run.asked) return;
+  run.asked = true;
+  data.get('rows', { filter: 'method:' + run.method, from: -5, count: 5 }).then(({ rows }) => {
+    const row = rows.findLast(r => Date.parse(r.time) >= run.began - 5 && r.state !== 'done');
+    if (!row || S.run !== run) return;
+    run.key = row.key;
+    set({ row: row.key, picked: null, detail: true, tab: 'summary', follow: false });
+  }, () => {}).finally(() => { run.asked = false; });
+}
+
+// inTry has what the keys of the view do: copy, cancel, subscribe, turn (to another kind) and reload.
+const ignore = () => {};
+export const inTry = { reload: () => powerReason('call')() || (readCatalog(S.server), set({})) };
+export const focusForm = () => (document.querySelector('.offer .form :is(input, select, textarea, fieldset button)') || document.querySelector('.offer .main'))?.focus();
+
+function commandOf(o, text) {
+  if (!o.command || !o.command.length) return '';
+  const { value, error } = tryParseJSON(text);
+  return o.command.join(!o.schema ? '' : `'${(error ? text : JSON.stringify(value)).replaceAll("'", "'\\''")}'`);
+}
+
+function Offer({ o }) {
+  const id = idOf(o), [, , verb] = kindOf(o.kind), [text, setText] = useState(() => drafts.get(id) ?? JSON.stringify(defaultValues(o.schema), null, 2));
+  const [filled, setFilled] = useState(0), no = o.refused || powerReason('call')(), { value, error } = tryParseJSON(text || '{}'), { run, failure } = S;
+  const write = t => {
+    drafts.set(id, t);
+    setText(t);
+  };
+  const fill = v => {
+    write(JSON.stringify(v ?? {}, null, 2));
+    setFilled(filled + 1);
+  };
+  const body = { target: S.server, kind: o.kind, name: o.name, arguments: o.schema ? value : undefined }, command = commandOf(o, text);
+  const go = () => {
+    if (no || run) return;
+    if (error) set({ failure: { id, text: 'Only JSON can be sent: ' + error } }); else send(o, body.arguments);
+  };
+  const suggest = (argument, v) => post('complete', { ...body, argument, value: v }).then(c => c.values || []);
+  const isSubscribed = subscribed.has(id), subscribe = () => post('subscribe', { target: S.server, name: o.name, on: !isSubscribed }).then(() => {
+    subscribed[isSubscribed ? 'delete' : 'add'](id);
+    showToast(!isSubscribed ? 'Subscribed. Updates are exchanges of this view.' : 'No longer subscribed.');
+  }, showError);
+  const cancelTask = () => post('cancel', { target: S.server, kind: 'task', name: o.name }).then(() => { showToast('Cancelled.'); readCatalog(S.server); }, showError);
+  Object.assign(inTry, { copy: () => command && copyText(command), cancel: () => run ? run.stop.abort() : o.kind === 'task' && cancelTask(), subscribe: () => o.kind === 'resource' && subscribe() });
+  const marks = [o.status, o.mimeType, o.readOnly && 'read only', o.destructive && 'may change or delete', o.app && `app ${o.app}`].filter(Boolean), running = run && run.id === id;
+  return html`<section class="offer" aria-label=${o.title || o.name} onKeyDown=${e => { if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) { e.preventDefault(); go(); } }}>
+    <h2>${o.title || o.name}</h2>${(o.title || marks.length > 0) && html`<p class="dim">${[o.title && o.name, ...marks].filter(Boolean).join(', ')}</p>`}
+    ${no && html`<p class="wrong">${no}</p>`}${o.description && html`<p class="text">${o.description}</p>`}
+    ${o.schema && html`<${Form} key=${filled} schema=${o.schema} text=${text} onText=${write} label="Arguments" suggest=${['prompt', 'template'].includes(o.kind) && suggest} />`}
+    <div class="buttons">${run ? html`<button class="main" onClick=${() => run.stop.abort()}>Cancel${running ? '' : ' ' + run.name} <kbd>X</kbd></button><span role="status">Running…</span>` : html`<button class="main" aria-disabled=${no ? 'true' : undefined} onClick=${go}>${verb} <kbd>Ctrl ↵</kbd></button>`}
+      ${o.last && html`<button onClick=${() => fill(o.last.arguments)}>Last good ${verb.toLowerCase()}</button><button onClick=${() => set({ row: o.last.key, picked: null, detail: true, tab: 'answer', follow: false })}>Its result</button>`}
+      ${o.kind !== 'task' && html`<button onClick=${() => openDialog('step', { body })}>Save as step…</button>`}
+      ${o.kind === 'resource' && html`<button aria-pressed=${isSubscribed} onClick=${subscribe}>Subscribe</button>${isSubscribed && html`<button onClick=${() => addToFilter('method:notifications/resources/updated')}>Its updates</button>`}`}
+      ${o.kind === 'task' && html`<button onClick=${cancelTask}>Cancel the task</button>`}</div>
+    ${failure && failure.id === id && html`<p class="callout failed" role="alert">${failure.text}</p>`}
+    ${command && html`<p class="command"><code>${command}</code> <button title="Copy the command" onClick=${() => copyText(command)}>Copy <kbd>y</kbd></button></p>`}
+    ${o.schema && html`<details><summary>Schema</summary><${Tree} value=${o.schema} open=${4} /></details>`}</section>`;
+}
+
+export function Try({ data }) {
+  const servers = useDocs(data, 'servers', {}) || [], [search, setSearch] = useState(''), found = catalogs.get(S.server) || {};
+  const { catalog, lists = noLists, error, reading } = found, no = powerReason('call')();
+  // A server that only the address of the page names is not asked before the user agrees.
+  const isAgreed = !S.server || catalogs.has(S.server), isNew = isAgreed && !no && !catalog && !error && !reading;
+  useEffect(() => { if (isNew) { readCatalog(S.server, !catalogs.has(S.server)); set({}); } }, [S.server, isNew]);
+  useEffect(() => { if (catalog && found.version !== (S.status.catalogs || 0)) { readCatalog(S.server); set({}); } }, [catalog, S.status.catalogs]);
+  useEffect(() => followRun(data, S.run), [S.seq, S.run]);
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = useMemo(() => new Map([...lists].map(([k, list]) => [k, words.length ? list.filter(o => words.every(w => o.words.includes(w))) : list])), [lists, search]);
+  // If nothing of the chosen kind fits, the first kind that has something is shown.
+  const present = kinds.filter(([k]) => lists.has(k)), kind = [S.kind, 'tool', ...present.map(([k]) => k)].find(k => (matches.get(k) || []).length) || S.kind || (present[0] || ['tool'])[0], list = matches.get(kind) || nothing;
+  const src = useMemo(() => Source.of(list, o => o.at), [list]), o = list.find(o => o.name === S.offer) || list[0];
+  const problem = error || catalog && (catalog.lists.find(l => l.kind === kind) || {}).error;
+  if (!o) Object.assign(inTry, { copy: ignore, cancel: ignore, subscribe: ignore });
+  inTry.turn = d => present.length && set({ kind: present[(present.findIndex(([k]) => k === kind) + d + present.length) % present.length][0], offer: '' });
+  const keys = e => {
+    if (e.key === 'Enter' && o) { e.preventDefault(); focusForm(); }
+    else if (e.key === 'ArrowDown' || e.key === 'ArrowUp') { e.preventDefault(); nav.list.move(e.key === 'ArrowDown' ? 1 : -1); }
+  };
+  const pick = target => target === S.server ? readCatalog(target) : openTry(target), names = [...new Set([S.server, ...((catalogs.get('') || {}).catalog ? [''] : []), ...servers.map(s => s.name)])];
+  return html`<div class="try"><div class="offers">
+    <div class="server"><select aria-label="Server" onChange=${e => pick(e.target.value)}>${names.map(n => html`<option value=${n} selected=${n === S.server}>${n || 'the server of this view'}</option>`)}</select><button aria-disabled=${reading || no ? 'true' : undefined} onClick=${() => !reading && !no && readCatalog(S.server)}>${reading ? 'Reading…' : catalog ? 'Reload' : 'Connect'}</button></div>
+    ${catalog && html`<p class="dim">${[catalog.title || catalog.server, catalog.version, catalog.revision].filter(Boolean).join(', ')}</p>${catalog.instructions && html`<details><summary>Instructions</summary><p class="text">${catalog.instructions}</p></details>`}`}
+    ${no && html`<p class="callout">Try is not allowed: ${no}</p>`}${problem && html`<p class="callout failed" role="alert">${problem}</p>`}
+    <input id="filter" type="search" aria-label="Search by name, title and description" placeholder="Search  (/)" autocomplete="off" spellcheck=${false} value=${search} onInput=${e => setSearch(e.target.value)} onKeyDown=${keys} />
+    <div class="chips" role="group" aria-label="Kinds">${(present.length ? present : kinds.slice(0, 1)).map(([k, name]) => html`<button aria-pressed=${k === kind} onClick=${() => set({ kind: k, offer: '' })}>${name} <span class="dim">${(matches.get(k) || []).length.toLocaleString('en')}</span></button>`)}</div>
+    <${List} main head=${false} src=${src} cls="try-list" label=${kindOf(kind)[1]} sel=${o && o.at} cols=${[{ cls: 'm', cell: o => html`<span title=${o.description || o.name}>${o.title && o.title !== o.name ? html`${o.title} <span class="dim">${o.name}</span>` : o.name}</span>` }]}
+      onSel=${(k, o, quiet) => set({ kind, offer: o.name })} onOpen=${focusForm} empty=${!catalog ? (reading ? 'Reading…' : S.lost || 'Nothing was read yet.') : search ? 'Nothing fits.' : `The server has no ${kindOf(kind)[1].toLowerCase()}.`} /></div>
+    ${o ? html`<${Offer} key=${idOf(o)} o=${o} />` : html`<section class="offer"><p class="empty">${catalog ? '' : reading ? 'Reading…' : no || error || (isAgreed ? '' : `Connect asks ${S.server} what it offers.`)}</p></section>`}</div>`;
+}
+
+// Step shows a request as a step of a file of saved calls, and appends it to a file if that is possible.
+export function Step({ body }) {
+  const [text, setText] = useState(''), [file, setFile] = useState('calls.mcpc.yaml');
+  useEffect(() => { post('step', body).then(t => setText(t.text), e => { closeDialog(); showError(e); }); }, []);
+  const save = () => post('step', { ...body, file }).then(() => showToast(`Appended to ${file}.`, { dialog: null }), showError);
+  return html`<${Dialog} wide title="Save as step"><pre>${text || 'Reading…'}</pre>
+    ${S.powers.files && html`<label class="field"><span>File</span><input class="mono" value=${file} onInput=${e => setFile(e.target.value)} /></label>`}
+    <div class="buttons end"><button disabled=${!text} onClick=${() => copyText(text)}>Copy</button>${S.powers.files && html`<button class="main" disabled=${!text || !file} onClick=${save}>Append to the file</button>`}</div><//>`;
+}
