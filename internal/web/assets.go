@@ -4,6 +4,7 @@ import (
 	"embed"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -29,8 +30,12 @@ var mediaTypes = map[string]string{
 	".txt":  "text/plain; charset=utf-8",
 }
 
+// forReaders matches what only readers of the sources need: comment lines and indentation. The sources
+// have no text of several lines in which either would matter.
+var forReaders = regexp.MustCompile(`(?m)^[ \t]*//.*$|^[ \t]+`)
+
 // asset returns the media type and the contents of a file of the page, or nil if the path names no
-// file.
+// file. Scripts and style sheets come without comments and indentation, on the same lines.
 func (s *Server) asset(address string) (kind string, data []byte) {
 	name := strings.TrimPrefix(address, "/")
 	if name == "" {
@@ -43,6 +48,9 @@ func (s *Server) asset(address string) (kind string, data []byte) {
 	data, err := fs.ReadFile(s.Assets, name)
 	if err != nil {
 		return "", nil
+	}
+	if ext := path.Ext(name); ext == ".js" || ext == ".css" {
+		data = forReaders.ReplaceAll(data, nil)
 	}
 	return kind, data
 }
