@@ -128,6 +128,7 @@ type fakeActor struct {
 	faults  []view.ArmedFault
 	// login is the newest login, and loginToStart the one that Login starts.
 	login, loginToStart *view.Login
+	loginQuestion       string // asked before a login
 	app                 view.App
 	mu                  sync.Mutex
 	done                []string
@@ -214,6 +215,9 @@ func (f *fakeActor) Step(_ context.Context, r view.Request, file string) (string
 
 func (f *fakeActor) Login(target string, confirmed bool) (view.Sent, error) {
 	f.note("login", target, confirmed)
+	if f.loginQuestion != "" && !confirmed {
+		return view.Sent{Confirm: f.loginQuestion}, nil
+	}
 	f.setLogin(f.loginToStart)
 	return view.Sent{}, nil
 }

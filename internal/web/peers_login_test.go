@@ -3,6 +3,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,4 +75,39 @@ func TestPeerLogin(t *testing.T) {
 	look("a failed login")
 	p.Eval(`[...document.querySelectorAll('dialog button')].find(b => b.textContent === 'Exchange 1.2').click()`, nil)
 	p.Await(`!document.querySelector('dialog') && location.hash.includes('1.2')`)
+}
+
+// A refused is a Reader whose exchanges were all refused with HTTP 401.
+type refused struct{ *dummy }
+
+func (r refused) Detail(ctx context.Context, key string) (view.Detail, error) {
+	d, err := r.dummy.Detail(ctx, key)
+	d.Row.Status = 401
+	d.Row.Target = "http://127.0.0.1:9/mcp"
+	return d, err
+}
+
+// TestPeerLoginFromExchange holds: an exchange that was refused has a login, with a question if mcpc asks
+// it, and others have none.
+func TestPeerLoginFromExchange(t *testing.T) {
+	for name, r := range map[string]view.Reader{"refused": refused{newDummy()}, "other": newDummy()} {
+		a := &fakeActor{powers: allPowers, loginToStart: pageLogin(view.LoginNow), loginQuestion: "Log in there?"}
+		p, _ := open(t, chromium.Share(t), r, a)
+		p.Eval(`void (location.hash = 'v=table&d=1&row=1.1')`, nil)
+		p.Await(`document.querySelector('#panel')`)
+		p.Await(settled)
+		p.Eval(`document.activeElement.blur()`, nil)
+		p.Type("L")
+		if name == "other" {
+			p.Await(`document.querySelector('.toast.bad').textContent.includes('was not refused')`)
+			continue
+		}
+		p.Await(`document.querySelector('dialog[open]').textContent.includes('Log in there?')`)
+		p.Eval(`document.querySelector('dialog .danger').click()`, nil)
+		p.Await(`document.querySelector('dialog[open] h2').textContent === 'Login at github'`)
+		want := []string{`["login","http://127.0.0.1:9/mcp",false]`, `["login","http://127.0.0.1:9/mcp",true]`}
+		if got := a.deeds(); !slices.Equal(got, want) {
+			t.Errorf("did %q, want %q", got, want)
+		}
+	}
 }

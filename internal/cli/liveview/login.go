@@ -398,7 +398,7 @@ func (l *login) visit(address string, browse func(*console.Console, string, func
 		return
 	}
 	report := func(err error) {
-		l.addCheck(stepAuthorization, "cannot start a browser ("+err.Error()+"): open the page yourself")
+		l.addCheck(stepAuthorization, "warning: cannot start a browser ("+err.Error()+"): open the page yourself")
 	}
 	if err := browse(&l.g.Console, address, report); err != nil {
 		report(err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -194,6 +195,22 @@ func TestCancelledLoginFreesItsPort(t *testing.T) {
 		if err := a.CancelLogin("cursor:box"); err == nil {
 			t.Error("a login that has ended is cancelled")
 		}
+	}
+}
+
+// A browser that cannot be started leaves the page to the user.
+func TestLoginWithUnusableBrowser(t *testing.T) {
+	t.Parallel()
+	a := loginActor(t, protectedServer(t, nil), filepath.Join(t.TempDir(), "none"))
+	if _, err := a.Login("cursor:box", false); err != nil {
+		t.Fatal(err)
+	}
+	isWarned := func(l *view.Login) bool {
+		return strings.Contains(strings.Join(l.Steps[stepAuthorization].Checks, "\n"), "warning: cannot start a browser (")
+	}
+	open(t, awaitLoginState(t, a, "the warning", isWarned).URL)
+	if l := awaitLoginState(t, a, "its end", isDone); l.Error != "" {
+		t.Error(l.Error)
 	}
 }
 
