@@ -58,9 +58,8 @@ const (
 	maxLoginChecks   = 200      // per step
 )
 
-// A login is a login that the view runs. Only its goroutine changes it.
+// A login is a login that the view runs.
 type login struct {
-	target string
 	// server is the server in the form of -s.
 	server string
 	// g runs the login. Its secrets are masked in what the view shows.
@@ -69,6 +68,7 @@ type login struct {
 	ended   chan struct{} // closed when the login has ended and its port is free
 	changed func()
 
+	// mu guards the fields below. shown.Target never changes.
 	mu      sync.Mutex
 	shown   view.Login // its secrets that were learned later are not masked yet
 	current int        // the index of the step that runs
@@ -93,7 +93,7 @@ func (a *Actor) Login(target string, confirmed bool) (view.Sent, error) {
 	g.Server = server
 	g.ServerGiven = true
 	g.Record.Many = true // a refused request is not the outcome
-	l := &login{target: target, server: server, g: g, ended: make(chan struct{}), changed: a.Changed}
+	l := &login{server: server, g: g, ended: make(chan struct{}), changed: a.Changed}
 	l.shown.Target = term.Line(target)
 	l.shown.Steps = make([]view.LoginStep, loginStepCount)
 	for i := range l.shown.Steps {
@@ -127,7 +127,7 @@ func (a *Actor) LoginState() *view.Login {
 // CancelLogin ends the running login at a target. Its port is free when LoginState says that it is done.
 func (a *Actor) CancelLogin(target string) error {
 	l := a.newestLogin()
-	if l == nil || l.target != target || l.hasEnded() {
+	if l == nil || l.shown.Target != term.Line(target) || l.hasEnded() {
 		return errors.New("no such login is running")
 	}
 	l.cancel()
