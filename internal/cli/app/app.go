@@ -97,7 +97,7 @@ It needs Chromium or Chrome: MCPC_CHROME, in the PATH, or of Playwright.`,
 func (o *options) check(f *cmdutil.Factory) error {
 	if f.JSON || f.Wire || f.Jq != "" {
 		return usage.New("app writes a picture, not JSON",
-			wire.RunOnServer("describe "+o.Name+" --app")+" prints what the page declares")
+			wire.RunOnServer("describe "+o.Name+" --app-info")+" prints what the page declares")
 	}
 	if f.Output == "" && o.html == "" {
 		return usage.New("app needs a file for the picture", wire.RunOnServer("app "+o.Name+" -o "+o.Name+".png"))

@@ -36,7 +36,7 @@ func RequestOfApp(
 ) wire.Outcome {
 	if method != "tools/call" {
 		if !appMethods[method] {
-			return c.Unsent(method, "", "a page may not send this request", "")
+			return wire.Outcome{Kind: wire.Refused, Method: method, Text: "a page may not send this request"}
 		}
 		return c.Do(ctx, client.Call{Method: method, Params: params})
 	}
@@ -47,7 +47,8 @@ func RequestOfApp(
 		return out
 	}
 	if !mcp.ForApps(tool.Meta) {
-		return c.Unsent(method, agreed.Name, "the tool "+agreed.Name+" is not for pages (visibility)", "")
+		text := "the tool " + agreed.Name + " is not for pages (visibility)"
+		return wire.Outcome{Kind: wire.Refused, Method: method, Name: agreed.Name, Text: text}
 	}
 	// The arguments are one JSON object; nothing is given by --args ("") or as flat names (false).
 	var err error
