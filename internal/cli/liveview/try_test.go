@@ -3,15 +3,23 @@ package liveview
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/live/view"
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
 )
 
 // tryView opens a view of all recordings, of which there are none, in a revision.
@@ -236,4 +244,176 @@ func TestStepIsAppendedToFile(t *testing.T) {
 	if err != nil || strings.Count(string(got), "- call: echo") != 2 || !strings.Contains(string(got), "server: demo") {
 		t.Errorf("the file: %s, %v", got, err)
 	}
+}
+
+// A bigServer is an HTTP server with 10,000 tools on pages of 500, the first of which have hostile names.
+// It counts the calls of tools.
+type bigServer struct {
+	*httptest.Server
+	calls atomic.Int32
+}
+
+// newBigServer starts a bigServer.
+func newBigServer(t *testing.T) *bigServer {
+	t.Helper()
+	const page = 500
+	s := &bigServer{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		m := wire.ParseMessage(body)
+		result := "{}"
+		switch m.Method {
+		case "initialize":
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"big\u001b[31m","version":"1"}}`
+		case "tools/list":
+			params, _ := m.ParamMembers()
+			first, _ := strconv.Atoi(params.Text("cursor"))
+			tools := []string{}
+			for i := first; i < first+page; i++ {
+				tools = append(tools, fmt.Sprintf(`{"name":"tool-%d","description":"d","inputSchema":{"type":"object","required":["n"],`+
+					`"properties":{"n":{"type":"integer"}}},"annotations":{"destructiveHint":%t}}`, i, i == 7))
+			}
+			if first == 0 {
+				tools[0] = `{"name":"\u001b]0;x\u0007","inputSchema":{"type":"object"}}`
+				tools[1] = `{"description":"without a name"}`
+			}
+			next := ""
+			if first+page < 10_000 {
+				next = fmt.Sprintf(`,"nextCursor":"%d"`, first+page)
+			}
+			result = `{"tools":[` + strings.Join(tools, ",") + `]` + next + `}`
+		case "tools/call":
+			s.calls.Add(1)
+			result = `{"content":[]}`
+		}
+		if m.Kind != wire.Request || r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if m.Method == "server/discover" {
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
+			return
+		}
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestCatalogFollowsPagesAndKeepsHostileNames(t *testing.T) {
+	t.Parallel()
+	s := newBigServer(t)
+	v := tryView(t, "2025-06-18")
+	c, err := v.Actor.Catalog(t.Context(), s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := offersOfKind(t, c, view.KindTool)
+	if len(all) != 10_000 {
+		t.Errorf("%d tools", len(all))
+	}
+	hostile := offerNamed(t, c, view.KindTool, "\x1b]0;x\a")
+	if strings.Contains(strings.Join(hostile.Command, ""), "\x1b") {
+		t.Errorf("the command has a control character: %q", hostile.Command)
+	}
+	if refused := all[len(all)-1]; refused.Refused == "" {
+		t.Errorf("the entry without a name: %+v", refused)
+	}
+}
+
+func TestRequestAsksForConsent(t *testing.T) {
+	t.Parallel()
+	s := newBigServer(t)
+	v := tryView(t, "2025-06-18")
+	r := view.Request{Target: s.URL, Kind: view.KindTool, Name: "tool-7", Arguments: json.RawMessage(`{"n":"x"}`)}
+	for _, want := range []string{"Send requests to", "do not match", "destructive"} {
+		sent, err := v.Actor.Request(t.Context(), r)
+		if err != nil || !strings.Contains(sent.Confirm, want) {
+			t.Fatalf("%+v, %v, want the question %q", sent, err, want)
+		}
+		if s.calls.Load() > 0 {
+			t.Fatal("the tool was called without consent")
+		}
+		r.Confirmed = true
+		if sent, err = v.Actor.Request(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		r.Confirmed = false
+		if sent.Confirm == "" {
+			break
+		}
+	}
+	if s.calls.Load() != 1 {
+		t.Errorf("the tool was called %d times", s.calls.Load())
+	}
+	if sent, err := v.Actor.Request(t.Context(), r); err != nil || sent.Confirm == "" {
+		t.Errorf("the consent holds for a second call: %+v, %v", sent, err)
+	}
+}
+
+func TestRequestReportsServerThatIsGone(t *testing.T) {
+	t.Parallel()
+	s := newBigServer(t)
+	v := tryView(t, "2025-06-18")
+	if _, err := v.Actor.Catalog(t.Context(), s.URL); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	r := view.Request{Target: s.URL, Kind: view.KindTool, Name: "tool-8", Arguments: json.RawMessage(`{"n":1}`)}
+	sent, err := v.Actor.Request(t.Context(), r)
+	if err == nil && !strings.Contains(sent.Text, "refused") {
+		t.Errorf("%+v, %v", sent, err)
+	}
+	if _, err := v.Actor.Catalog(t.Context(), s.URL); err != nil && !strings.Contains(err.Error(), "refused") {
+		t.Errorf("the catalog: %v", err)
+	}
+}
+
+func TestRequestRefusesWrongInput(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "")
+	for want, r := range map[string]view.Request{
+		"unknown kind":   {Target: "demo", Kind: "song", Name: "x"},
+		"no variable":    {Target: "demo", Kind: view.KindTemplate, Name: "demo://{a}", Arguments: json.RawMessage(`{"b":"1"}`)},
+		"enter the secr": {Target: "demo", Kind: view.KindTool, Name: "echo", Arguments: json.RawMessage(`{"message":"` + redact.Redacted("s3cret-s3cret") + `"}`)},
+		"starts no":      {Target: "ls -l", Kind: view.KindTool, Name: "x"},
+	} {
+		if sent, err := v.Actor.Request(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %+v, %v, want %q", r, sent, err, want)
+		}
+	}
+	if _, err := v.Actor.Complete(t.Context(), view.Completion{Target: "demo", Kind: view.KindTool, Name: "echo"}); err == nil {
+		t.Error("an argument of a tool is completed")
+	}
+	if err := v.Actor.Subscribe(t.Context(), "http://127.0.0.1:1/mcp", "a:b", true); err == nil {
+		t.Error("a server that the user did not agree to is asked")
+	}
+	if err := v.Actor.Cancel(t.Context(), view.Cancellation{Key: "nothing"}); err == nil {
+		t.Error("a malformed key is accepted")
+	}
+}
+
+func TestChangedListIsCounted(t *testing.T) {
+	t.Parallel()
+	inBothEras(t, func(t *testing.T, v *View) {
+		c, err := v.Actor.Catalog(t.Context(), "demo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := len(offersOfKind(t, c, view.KindTool))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		r := view.Request{Target: "demo", Kind: view.KindTool, Name: "change-list", Arguments: json.RawMessage(`{"list":"tools"}`)}
+		// The server may agree to report changes after the first call.
+		for seq := uint64(0); v.Status().Catalogs == 0; seq = v.Wait(ctx, seq) {
+			if sent, err := v.Actor.Request(ctx, r); err != nil || sent.Confirm != "" {
+				t.Fatal(sent, err)
+			}
+		}
+		c, err = v.Actor.Catalog(t.Context(), "demo")
+		if now := len(offersOfKind(t, c, view.KindTool)); err != nil || now != before+1 {
+			t.Errorf("%d tools, %d before, %v", now, before, err)
+		}
+	})
 }
