@@ -155,10 +155,9 @@ func TestLoginShowsEachStepWithoutSecrets(t *testing.T) {
 			t.Errorf("the login shows the secret %s", secret)
 		}
 	}
-	a.Close(t.Context()) // waits for the check of the card
-	if got := stateOf(t, a, "cursor:box"); got.State != "after the login" {
-		t.Errorf("the card was not asked again: %+v", got)
-	}
+	awaitLoginState(t, a, "the new state of the card", func(*view.Login) bool {
+		return stateOf(t, a, "cursor:box").State == "after the login"
+	})
 }
 
 func TestCancelledLoginFreesItsPort(t *testing.T) {
