@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -149,5 +150,41 @@ func TestFuzzIsDeterministic(t *testing.T) {
 	}
 	if runs[0] != runs[1] || runs[0] == runs[2] || len(runs[0]) < 1000 {
 		t.Errorf("the calls of three runs:\n%s", strings.Join(runs, "\n"))
+	}
+}
+
+// --from varies one call of a recorded sequence after the other. The ids are those of the present
+// server, the created notes are deleted, and the printed steps show the fault again.
+func TestFuzzVariesRecordedSequences(t *testing.T) {
+	home := clitest.EnterHome(t)
+	tools, count := planted.Notes()
+	server := httptest.NewServer(planted.Handler(tools))
+	t.Cleanup(server.Close)
+	write := func(name, steps string) {
+		text := `{"server":"` + server.URL + `","steps":` + steps + `}`
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.mcpc.yaml", `[{"call":"create","args":{},"capture":{"id":".structuredContent.id"}},`+
+		`{"call":"read","args":{"id":"${id}","line":2}},{"call":"delete","args":{"id":"${id}"}}]`)
+	if out := home.MCPC("run", "a.mcpc.yaml", "--record", "a.jsonl"); out.Code != 0 {
+		t.Fatal(out)
+	}
+	words := []string{"check", "-s", server.URL, "--json", "--from", "a.jsonl"}
+	out := home.MCPC(words...)
+	if out.Code != 2 || !strings.Contains(out.Stderr, "--fuzz-unsafe create --fuzz-unsafe delete") || count() != 0 {
+		t.Errorf("without consent: %+v", out)
+	}
+	r, code := fuzzed(t, home, append(words[1:], "--only", "fuzz", "--fuzz-unsafe", "create", "--fuzz-unsafe", "delete")...)
+	if code != 1 || len(r.Findings) != 1 || r.Findings[0].Rule != "fuzz-internal" {
+		t.Fatalf("exit code %d, %+v", code, r)
+	}
+	if count() > 0 {
+		t.Errorf("%d notes are left", count())
+	}
+	write("b.mcpc.yaml", r.Findings[0].Step)
+	if out := home.MCPC("run", "b.mcpc.yaml"); out.Code != 1 || !strings.Contains(out.Stdout, "-32603") {
+		t.Errorf("the steps %s: %+v", r.Findings[0].Step, out)
 	}
 }

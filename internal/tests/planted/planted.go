@@ -2,11 +2,13 @@
 package planted
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -20,6 +22,8 @@ type Tool struct {
 	Name, Rule   string
 	Input        string
 	OutputSchema string
+	// Writes is set if the tool is not marked as read-only.
+	Writes bool
 	// answer returns the answer to arguments; isValid says whether the schema allows them.
 	answer func(args Args, isValid bool) Answer
 	schema *validate.Schema
@@ -281,6 +285,11 @@ func Tools() []*Tool {
 				return isValid && string(a.raw("flag")) == "false" && a.number("n") == 9
 			})},
 	}
+	return compiled(tools)
+}
+
+// compiled returns tools with their schemas compiled.
+func compiled(tools []*Tool) []*Tool {
 	for _, t := range tools {
 		schema, _, err := validate.Compile([]byte(t.Input))
 		if err != nil {
@@ -289,4 +298,61 @@ func Tools() []*Tool {
 		t.schema = schema
 	}
 	return tools
+}
+
+// Notes returns tools that create, read and delete notes. The ids are random. Reading the ninth line
+// of a note is an internal error. count returns the number of notes.
+func Notes() (tools []*Tool, count func() int) {
+	var mu sync.Mutex
+	notes := map[string]bool{}
+	with := func(act func(id string) Answer) func(Args, bool) Answer {
+		return func(a Args, isValid bool) Answer {
+			mu.Lock()
+			defer mu.Unlock()
+			id := a.text("id")
+			if !isValid {
+				return invalid
+			}
+			if id != "" && !notes[id] {
+				return Answer{Text: "not found: " + id, IsError: true}
+			}
+			return act(id)
+		}
+	}
+	read := with(func(string) Answer { return fine })
+	tools = compiled([]*Tool{
+		{
+			Name: "create", Writes: true, Input: `{"type":"object"}`,
+			answer: with(func(string) Answer {
+				id := rand.Text()
+				notes[id] = true
+				return Answer{Text: id, Structured: `{"id":"` + id + `"}`}
+			}),
+		},
+		{
+			Name: "read", Rule: "fuzz-internal",
+			Input: `{"type":"object","properties":{"id":{"type":"string","minLength":1},"line":{"type":"integer","minimum":1,` +
+				`"maximum":9}},"required":["id"]}`,
+			answer: func(a Args, isValid bool) Answer {
+				answer := read(a, isValid)
+				if !answer.IsError && a.number("line") == 9 {
+					return broken
+				}
+				return answer
+			},
+		},
+		{
+			Name: "delete", Writes: true,
+			Input: `{"type":"object","properties":{"id":{"type":"string","minLength":1}},"required":["id"]}`,
+			answer: with(func(id string) Answer {
+				delete(notes, id)
+				return fine
+			}),
+		},
+	})
+	return tools, func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(notes)
+	}
 }

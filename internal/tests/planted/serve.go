@@ -47,7 +47,10 @@ func (t *Tool) entry() json.RawMessage {
 	if t.OutputSchema != "" {
 		entry = jsonraw.With(entry, "outputSchema", json.RawMessage(t.OutputSchema))
 	}
-	return jsonraw.With(entry, "annotations", json.RawMessage(`{"readOnlyHint":true}`))
+	if !t.Writes {
+		entry = jsonraw.With(entry, "annotations", json.RawMessage(`{"readOnlyHint":true}`))
+	}
+	return entry
 }
 
 // call answers a tools/call.

@@ -36,20 +36,22 @@ type FuzzOptions struct {
 	Unsafe []string
 	// Budget is the largest number of calls.
 	Budget int
+	// From is a recording with calls of which one after the other is varied; "" if there is none.
+	From string
 }
 
 // declare adds the flags of the options to flags.
 func (o *FuzzOptions) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.On, "fuzz", false, "also call the tools that only read, or the named ones, with generated arguments")
 	flags.StringArrayVar(&o.Unsafe, "fuzz-unsafe", nil, "fuzz this `tool` too, although it may change something")
+	flags.StringVar(&o.From, "from", "",
+		"fuzz each call of this `recording`: the other calls are made as recorded, with the ids of this server")
 	flags.IntVar(&o.Budget, "budget", 500, "fuzz with at most this `number` of calls")
 }
 
 // validate refuses invalid values of the flags.
 func (o *FuzzOptions) validate() error {
-	if len(o.Unsafe) > 0 {
-		o.On = true
-	}
+	o.On = o.On || len(o.Unsafe) > 0 || o.From != ""
 	if o.On && o.Budget < 1 {
 		return usage.New("--budget must be 1 or more", "--budget 500 is the default")
 	}
@@ -84,6 +86,8 @@ type fuzzTest struct {
 	reads   map[string]bool
 	// earlier are the violations that were found before the test.
 	earlier map[string]bool
+	// sequence are the calls of --from; nil without it.
+	sequence *sequence
 	// usual is the mean time of the answers so far.
 	usual time.Duration
 }
@@ -94,13 +98,20 @@ func (b *bench) fuzzTools(ctx context.Context, judged map[string]bool) {
 	t := &fuzzTest{
 		bench: b, schemas: map[string]json.RawMessage{}, reads: map[string]bool{}, earlier: map[string]bool{},
 	}
-	tools := t.selectTools()
+	budget := b.request.Send.Fuzz.Budget
+	var tools []fuzz.Tool
+	if from := b.request.Send.Fuzz.From; from == "" {
+		tools = t.selectTools()
+	} else if t.sequence, b.fuzzFailure = b.readSequence(from); b.fuzzFailure.OK() {
+		tools = t.selectSequence(t.sequence)
+		budget = max(1, budget/len(t.sequence.calls)) // each call needs the other calls
+	}
 	for id := range b.violations { // nothing is sent now: no other goroutine adds one
 		t.earlier[id] = true
 	}
 	wantsToolError := b.rev >= conv.Rev20251125
 	report := fuzz.Run(ctx, tools, fuzz.Options{
-		Seed: b.request.Send.seed, Budget: b.request.Send.Fuzz.Budget, WantsToolError: wantsToolError,
+		Seed: b.request.Send.seed, Budget: budget, WantsToolError: wantsToolError,
 		Call: t.call, Compile: compileInput, Lists: t.fetchLists,
 	})
 	isTested := slices.ContainsFunc(report.Summaries, func(s fuzz.Summary) bool { return s.Valid > 0 && s.Calls > 0 })
@@ -137,6 +148,10 @@ func (t *fuzzTest) notes(report fuzz.Report) []string {
 	if len(partial) > 0 {
 		notes = append(notes, "fuzz: --budget "+fmt.Sprint(t.request.Send.Fuzz.Budget)+
 			" left out some of the arguments of "+commaJoin(partial...))
+	}
+	if t.sequence != nil {
+		return append(notes, fmt.Sprintf("fuzz: the recorded calls were made %d times, --seed %d repeats them",
+			report.Calls, t.request.Send.seed))
 	}
 	return append(notes, fmt.Sprintf("fuzz: %s of %s, --seed %d repeats them",
 		english.Plural(report.Calls, "call"), english.Plural(len(report.Summaries), "tool"), t.request.Send.seed))
@@ -213,8 +228,16 @@ func (t *fuzzTest) fetchLists(ctx context.Context) []json.RawMessage {
 	return all
 }
 
-// call calls a tool and returns its answer.
+// call calls a tool, alone or in the sequence of --from, and returns its answer.
 func (t *fuzzTest) call(ctx context.Context, tool string, args json.RawMessage) fuzz.Answer {
+	if t.sequence != nil {
+		return t.callInSequence(ctx, tool, args)
+	}
+	return t.callTool(ctx, tool, args)
+}
+
+// callTool calls a tool and returns its answer.
+func (t *fuzzTest) callTool(ctx context.Context, tool string, args json.RawMessage) fuzz.Answer {
 	if why := cmp.Or(t.whyNoMore(), t.whyStopped(ctx)); why != "" {
 		return fuzz.Answer{Class: fuzz.Unclear, Summary: why, IsLast: true}
 	}
@@ -355,6 +378,9 @@ func (t *fuzzTest) misses(report fuzz.Report) []miss {
 
 // repeatWords returns the words of the mcpc command that repeats the call of a failure.
 func (t *fuzzTest) repeatWords(f fuzz.Failure, a answer) string {
+	if t.sequence != nil {
+		return "" // no single command makes several calls
+	}
 	words := []string{"call", shellwords.Quote(f.Tool), shellwords.Quote(string(f.Args))}
 	words = append(words, "--protocol", t.cleanSession.Revision())
 	if !f.IsValid {
@@ -382,6 +408,9 @@ func (t *fuzzTest) stepOf(f fuzz.Failure) string {
 		if t.rev < conv.Rev20251125 {
 			step.Expect.Kind = wire.RPCFailed
 		}
+	}
+	if t.sequence != nil {
+		return t.sequence.steps(f.Tool, step)
 	}
 	if f.Rule == fuzz.RuleRepeat { // the second call shows it
 		return string(jsonraw.List([]json.RawMessage{step.JSON(), step.JSON()}))
