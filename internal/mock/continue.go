@@ -47,6 +47,8 @@ type continuation struct {
 	pending map[int]bool
 	// playedOthers are the exchanges of other clients before Until that were played.
 	playedOthers map[int]bool
+	// cursors are the next pages in the results of the real server.
+	cursors map[listPage]bool
 	// adopted maps the known sessions to their adoption. The key nil is for stateless requests.
 	adopted map[*mcpserver.Session]*sync.Once
 	report  Continued
@@ -71,7 +73,7 @@ const maxDifferences = 100
 func newContinuation(p *Player, o Continuation) *continuation {
 	k := &continuation{
 		Continuation: o, player: p, pending: map[int]bool{}, adopted: map[*mcpserver.Session]*sync.Once{},
-		report: Continued{Differences: []string{}}, playedOthers: map[int]bool{},
+		report: Continued{Differences: []string{}}, playedOthers: map[int]bool{}, cursors: map[listPage]bool{},
 	}
 	for n := range o.Before {
 		k.pending[n] = true
@@ -79,16 +81,17 @@ func newContinuation(p *Player, o Continuation) *continuation {
 	return k
 }
 
-// Continued returns what the real server has answered so far, without secrets and control characters.
-func (p *Player) Continued() Continued {
+// continued returns what the real server has answered so far, without secrets and control characters. It
+// returns nil without a Continuation.
+func (p *Player) continued() *Continued {
 	if p.next == nil {
-		return Continued{}
+		return nil
 	}
 	p.next.mu.Lock()
 	defer p.next.mu.Unlock()
 	report := p.next.report
 	report.Differences = slices.Clone(report.Differences)
-	return report
+	return &report
 }
 
 // answers reports whether the real server answers a request. It returns false before it has begun, and
@@ -107,7 +110,10 @@ func (k *continuation) answers(m *wire.Message) bool {
 		defer p.tasks.mu.Unlock()
 		return p.tasks.live[id] == nil
 	}
-	return !p.library.isLaterPage(m)
+	k.mu.Lock()
+	isOfServer := k.cursors[listPage{m.Method, jsonraw.TextOrRaw(jsonraw.First(m.Params, "cursor"))}]
+	k.mu.Unlock()
+	return isOfServer || !p.library.isLaterPage(m)
 }
 
 // isPreferred reports whether a request is compared with exchange n rather than with other exchanges
@@ -124,7 +130,7 @@ func (k *continuation) isPreferred(n int) bool {
 // begins reports whether the real server answers from this request on. n is the exchange that the
 // request repeats, or -1. It reports a client that does not follow the recording. k may be nil.
 func (k *continuation) begins(n int, m *wire.Message) bool {
-	if k == nil || n < 0 && k.player.library.isLaterPage(m) {
+	if k == nil || k.hasBegun.Load() || n < 0 && k.player.library.isLaterPage(m) {
 		return false
 	}
 	k.mu.Lock()
@@ -194,9 +200,24 @@ func (k *continuation) job(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 		if reply == nil {
 			return nil
 		}
-		k.compare(c, m, wire.ParseMessage(reply))
+		got := wire.ParseMessage(reply)
+		k.rememberCursor(m, got)
+		k.compare(c, m, got)
 		return reply
 	}}
+}
+
+// maxCursors limits the cursors that are remembered.
+const maxCursors = 10_000
+
+// rememberCursor remembers the cursor in a page of a list: the recording may have the same one.
+func (k *continuation) rememberCursor(m, got *wire.Message) {
+	cursor := jsonraw.First(got.Result, "nextCursor")
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if cursor != nil && len(k.cursors) < maxCursors {
+		k.cursors[listPage{m.Method, jsonraw.TextOrRaw(cursor)}] = true
+	}
 }
 
 // comparison returns how a part of a live exchange is compared and bound.

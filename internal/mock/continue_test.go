@@ -31,7 +31,11 @@ func (s *realServer) Prepare(_ mcpserver.Caller, m *wire.Message) mcpserver.Job 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.got = append(s.got, m.Method+" "+string(m.Params))
-	return mcpserver.Replying(wire.ComposeResult(m.ID, []byte(`{"content":[{"type":"text","text":"real"}]}`)))
+	result := `{"content":[{"type":"text","text":"real"}]}`
+	if m.Method == "tools/list" {
+		result = `{"tools":[{"name":"real"}],"nextCursor":"page-2"}`
+	}
+	return mcpserver.Replying(wire.ComposeResult(m.ID, []byte(result)))
 }
 
 func (s *realServer) Notified(_ mcpserver.Caller, m *wire.Message) {
@@ -134,6 +138,7 @@ func TestContinueWithARealServer(t *testing.T) {
 				{"tools/list", `"cursor":"page-2"`, `"close"`},
 				{"tools/call", `"name":"get","arguments":{"order":"recorded-order"}`, "real"},
 				{"tools/list", ``, "real"},
+				{"tools/list", `"cursor":"page-2"`, "real"},
 			} {
 				if got := call(i+2, step.method, step.params); !strings.Contains(got, step.want) {
 					t.Errorf("step %d: %s, want %s", i, got, step.want)
@@ -146,8 +151,8 @@ func TestContinueWithARealServer(t *testing.T) {
 			if name != "2025 over stdio" && server.adopted != 1 { // each of its requests here has its own session
 				t.Errorf("adopted %d times", server.adopted)
 			}
-			report := p.Continued()
-			isCompared := report.Requests == 3 && report.Bound == 2 && report.Same == 1 && report.Different == 1
+			report := p.continued()
+			isCompared := report.Requests == 4 && report.Bound == 2 && report.Same == 1 && report.Different == 1
 			if !isCompared || !strings.Contains(report.Differences[0], `#5 tools/call get: differs at /content/0/text: recorded "lamp", now "real"`) {
 				t.Errorf("%+v", report)
 			}
@@ -176,7 +181,7 @@ func TestClientThatDoesNotFollowTheRecording(t *testing.T) {
 			t.Errorf("%q lacks %q", said.lines, want)
 		}
 	}
-	if len(server.got) > 0 || p.Continued().Requests > 0 {
+	if len(server.got) > 0 || p.continued().Requests > 0 {
 		t.Errorf("the server got %q", server.got)
 	}
 }

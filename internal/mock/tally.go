@@ -143,6 +143,8 @@ type Coverage struct {
 	NeverPlayed int       `json:"neverPlayed"`
 	Misses      int       `json:"misses"`
 	NearMisses  int       `json:"nearMisses"`
+	// Continued is nil without a Continuation.
+	Continued *Continued `json:"continued,omitempty"`
 }
 
 // Covered describes how often one recorded exchange was played. An exchange also counts as played
@@ -157,11 +159,12 @@ type Covered struct {
 
 // Coverage returns the counts so far, without secrets and control characters.
 func (p *Player) Coverage() Coverage {
+	continued := p.continued()
 	p.library.mu.RLock()
 	defer p.library.mu.RUnlock()
 	p.tally.mu.Lock()
 	defer p.tally.mu.Unlock()
-	c := Coverage{Exchanges: []Covered{}, Misses: p.tally.misses, NearMisses: p.tally.nearMisses}
+	c := Coverage{Exchanges: []Covered{}, Misses: p.tally.misses, NearMisses: p.tally.nearMisses, Continued: continued}
 	answered := p.library.answeredRuns(p.tally.hits)
 	for i, x := range p.library.exchanges {
 		hits := p.tally.hits[i]

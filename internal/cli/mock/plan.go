@@ -140,6 +140,9 @@ func (p *plan) number(n int) string { return p.rows[n].Number() }
 func (p *plan) analyze(ctx context.Context, conn *connect.Conn) error {
 	var changed []int
 	for _, n := range p.earlier() {
+		if p.rows[n].IsOpen() {
+			p.notes = append(p.notes, describeRow(p.rows[n])+" was not answered in the recording: the client gets an error")
+		}
 		isChange, out := p.isChange(ctx, conn, n)
 		if !out.OK() {
 			return cmdutil.Exit(out.WithPart(wire.BeforeOperation))

@@ -154,7 +154,9 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 		return cmdutil.Exit(recorded.Unreadable(r.Path, err))
 	}
 	err = serve(ctx, f, o, p, func() { printIntroduction(f, rec, rows) })
-	target.report(p.Continued())
+	if target != nil {
+		target.report(p.Coverage().Continued)
+	}
 	return err
 }
 

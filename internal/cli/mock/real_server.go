@@ -23,8 +23,10 @@ type realServer struct {
 	// revision is the recorded revision, or "". capabilities are what the recorded client declared.
 	revision     string
 	capabilities json.RawMessage
-	conn         *connect.Conn
-	env          *host.Env
+	// hasRepeated is set if the server got requests that the client does not repeat.
+	hasRepeated bool
+	conn        *connect.Conn
+	env         *host.Env
 	// endRecording ends the recording of env.
 	endRecording func()
 
@@ -59,6 +61,9 @@ func (s *realServer) connect(ctx context.Context) wire.Outcome {
 			users := s.currentUsers()
 			if len(users) == 0 {
 				s.f.Note(s.f.ErrStyle.Line(s.f.Secrets.Text(r.Why)))
+			}
+			if s.hasRepeated {
+				s.f.Warn("the real server may have lost what the repeated requests made")
 			}
 			for _, user := range users {
 				user.As.Renewed(r)

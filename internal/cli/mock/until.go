@@ -126,6 +126,7 @@ func (l *live) prepare(ctx context.Context) error {
 	for _, problem := range l.plan.problems {
 		l.f.Note(l.f.ErrStyle.Line(l.f.Secrets.Text(problem)))
 	}
+	l.server.hasRepeated = len(l.plan.handles) > 0
 	return l.plan.repeat(ctx, conn, l.binder, func(text string) { l.f.Note(l.f.ErrStyle.Line(l.f.Secrets.Text(text))) })
 }
 
@@ -168,11 +169,8 @@ func (l *live) continuation(isStdio bool, token func() string) *mock.Continuatio
 	}
 }
 
-// report prints what the real server answered. l may be nil.
-func (l *live) report(c mock.Continued) {
-	if l == nil {
-		return
-	}
+// report prints what the real server answered.
+func (l *live) report(c *mock.Continued) {
 	if c.Requests == 0 {
 		l.f.Note("the client did not reach #" + l.plan.number(l.plan.until) + ": the real server answered nothing")
 		return

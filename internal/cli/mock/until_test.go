@@ -117,3 +117,70 @@ func TestSettingsAndNotificationsAfterTheSwitch(t *testing.T) {
 		})
 	}
 }
+
+// What a recording needs from the real server is reported before it is played, with a handle that a request
+// of the recording only read: the request is repeated, and its present value is sent.
+func TestNeedsOfARecording(t *testing.T) {
+	opening := conversations()["2025-11-25"].recorded[:3]
+	call := func(id int, name, arguments string) string {
+		return fmt.Sprintf(`> {"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, name, arguments)
+	}
+	result := func(id int, text string) string {
+		return fmt.Sprintf(`< {"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":%q}]}}`, id, text)
+	}
+	for name, c := range map[string]struct {
+		recorded     []string
+		code         int
+		stderr, want string
+	}{
+		"read": {
+			[]string{
+				call(4, "echo", `{"message":"x"}`), result(4, "Echo: recorded-handle"),
+				call(5, "echo", `{"message":"recorded-handle"}`), result(5, "Echo: recorded-handle"),
+			}, 0, "the real server answered 1 request: 1 as recorded, 0 different; 1 recorded handle replaced", "Echo: x",
+		},
+		"no answer": {
+			[]string{call(4, "get-sum", `{"a":1,"b":2}`), call(5, "echo", `{"message":"y"}`), result(5, "Echo: y")},
+			0, "#2 tools/call get-sum was not answered in the recording: the client gets an error", "Echo: y",
+		},
+		"change": {
+			[]string{
+				call(4, "change-list", `{"list":"tools"}`), result(4, "changed"),
+				call(5, "echo", `{"message":"tools"}`), result(5, "Echo: tools"),
+			}, 12, "#3 tools/call echo has tools, as #2 tools/call change-list has, which may have changed something", "",
+		},
+		"no tool": {
+			[]string{call(5, "nothing", `{}`), result(5, "x")}, 12, "#2 tools/call nothing: the real server does not list this tool", "",
+		},
+		"task": {
+			[]string{
+				`> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":{"message":"x"},"task":{}}}`, result(5, "x"),
+			}, 12, "#2 tools/call echo: tasks are not continued with the real server", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdin, client := io.Pipe()
+			defer client.Close()
+			s := clitest.StartWith(t, clitest.Run{
+				Args:  []string{"mock", record(t, append(opening[:3:3], c.recorded...)), "--stdio", "--until", "last", "--then", "demo"},
+				Env:   clitest.Env(t.TempDir()),
+				Stdin: stdin,
+			})
+			if c.code == 0 {
+				for _, message := range append(opening[:3:3], c.recorded...) {
+					if line, isSent := strings.CutPrefix(message, "> "); isSent {
+						if _, err := io.WriteString(client, line+"\n"); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				s.AwaitStdout(`"id":5,"result".*` + c.want)
+			}
+			client.Close()
+			stderr, code := s.Wait()
+			if code != c.code || !strings.Contains(stderr, c.stderr) {
+				t.Errorf("exit code %d: %s", code, stderr)
+			}
+		})
+	}
+}

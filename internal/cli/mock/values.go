@@ -48,9 +48,17 @@ func appendValues(values []string, name string, n *jsonvalue.Node) []string {
 	isID := identifies && (isText || n.Kind == jsonvalue.Number)
 	isLong := isText && utf8.RuneCountInString(n.Text) >= minValue
 	if (isID || isLong) && len(values) < maxValues {
-		return append(values, n.Text)
+		return append(values, textOf(n))
 	}
 	return values
+}
+
+// textOf returns a text, or a number as it is written.
+func textOf(n *jsonvalue.Node) string {
+	if n.Kind == jsonvalue.Number {
+		return string(n.Raw)
+	}
+	return n.Text
 }
 
 // isWordRune reports whether a character may be part of a word.
@@ -70,7 +78,7 @@ func nodeHasWord(n *jsonvalue.Node, value string) bool {
 		return slices.ContainsFunc(n.Kids, func(kid *jsonvalue.Node) bool { return nodeHasWord(kid, value) })
 	}
 	isComparable := n.Kind == jsonvalue.String || n.Kind == jsonvalue.Number
-	return isComparable && (n.Text == value || indexWord(n.Text, value) >= 0)
+	return isComparable && indexWord(textOf(n), value) >= 0
 }
 
 // indexWord returns the index of the value in a text, where no word goes on before and after it, or -1.
@@ -123,8 +131,8 @@ func nodeCounterpart(was, is *jsonvalue.Node, value string) string {
 	if !was.IsLeaf() || !isComparable {
 		return ""
 	}
-	if was.Text == value {
-		return is.Text
+	if textOf(was) == value {
+		return textOf(is)
 	}
 	if strings.HasPrefix(strings.TrimSpace(was.Text), "{") || strings.HasPrefix(strings.TrimSpace(was.Text), "[") {
 		if found := counterpart(json.RawMessage(was.Text), json.RawMessage(is.Text), value); found != "" {
