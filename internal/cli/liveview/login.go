@@ -262,12 +262,9 @@ func (a *Actor) lastRowKey(g *cmdutil.Factory, method string) string {
 
 // hasEnded reports whether the login has ended.
 func (l *login) hasEnded() bool {
-	select {
-	case <-l.ended:
-		return true
-	default:
-		return false
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shown.Done
 }
 
 // hasPage reports whether the user was shown a page.
