@@ -40,7 +40,7 @@ type actionInput struct {
 	Message json.RawMessage `json:"message"`
 	Mark    bool            `json:"mark"`
 	Note    string          `json:"note"`
-	// Tool is the name of the tool for "call".
+	// Tool is the tool of an app.
 	Tool     string `json:"tool"`
 	Argument string `json:"argument"`
 	Value    string `json:"value"`
@@ -106,14 +106,6 @@ var acts = sync.OnceValue(func() map[string]act {
 				return a.Resend(ctx, p.Key, p.Message, p.Confirmed)
 			},
 		},
-		"call": {
-			call, "call", callsServer,
-			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
-				p.Kind = view.KindTool
-				p.Name = p.Tool
-				return a.Request(ctx, p.Request)
-			},
-		},
 		"catalog": {
 			call, "call", callsServer,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Catalog(ctx, p.Target) },
@@ -163,13 +155,6 @@ var acts = sync.OnceValue(func() map[string]act {
 		"check": {
 			call, "call", local,
 			func(_ context.Context, a view.Actor, _ actionInput) (any, error) { return okResponse, a.CheckServers() },
-		},
-		"try": {
-			call, "call", callsServer,
-			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
-				catalog, err := a.Catalog(ctx, p.Target)
-				return view.Sent{Channel: "ok", Target: catalog.Target}, err
-			},
 		},
 		"login": {
 			call, "call", local,

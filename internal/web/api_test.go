@@ -101,7 +101,6 @@ func TestActionsNeedTheirPermission(t *testing.T) {
 		{"resend", `{"key":"1.1"}`, view.Powers{Resend: true}, `["resend","1.1",null,false]`, `{"key":"1.2"}`},
 		{"resend", `{"key":"1.1","message":null,"confirmed":true}`, view.Powers{Resend: true}, `["resend","1.1",null,true]`, `{"key":"1.2"}`},
 		{"resend", `{"key":"1.1","message":{"a": 1.0}}`, view.Powers{Resend: true}, `["resend","1.1",{"a":1.0},false]`, `{"key":"1.2"}`},
-		{"call", `{"target":"t","tool":"x","arguments":{}}`, view.Powers{Call: true}, `["request",{"target":"t","kind":"tool","name":"x","arguments":{}}]`, `{"confirm":"sure?"}`},
 		{"catalog", `{"target":"demo"}`, view.Powers{Call: true}, `["catalog","demo"]`, `{"target":"demo","server":"","revision":"","lists":[]}`},
 		{
 			"request", `{"target":"t","kind":"prompt","name":"x","arguments":{"a":"b"},"confirmed":true}`,

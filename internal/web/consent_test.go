@@ -61,7 +61,7 @@ func TestPageActsAfterTheTerminalAllowedIt(t *testing.T) {
 	c := newConsenting()
 	s := start(t, Options{Actor: c, Ask: c.ask}).enter()
 	const call = `{"target":"t","tool":"x","arguments":{}}`
-	if a := s.ask("POST", "/api/do/call", call, nil); a.status != 403 || !strings.Contains(string(a.body), `"allow":"call"`) {
+	if a := s.ask("POST", "/api/do/request", call, nil); a.status != 403 || !strings.Contains(string(a.body), `"allow":"call"`) {
 		t.Errorf("before: %d %s", a.status, a.body)
 	}
 	events, err := http.DefaultClient.Do(s.request("GET", "/api/events", "", nil))
@@ -86,7 +86,7 @@ func TestPageActsAfterTheTerminalAllowedIt(t *testing.T) {
 	}
 	s.reader.change()
 	await(`"call":true`)
-	if a := s.ask("POST", "/api/do/call", call, nil); a.status != 200 {
+	if a := s.ask("POST", "/api/do/request", call, nil); a.status != 200 {
 		t.Errorf("after: %d %s", a.status, a.body)
 	}
 	if a := s.ask("POST", "/api/do/resend", `{"key":"1.1"}`, nil); a.status != 403 {
@@ -121,7 +121,7 @@ func TestOnlyTheTerminalAllows(t *testing.T) {
 		t.Errorf("a page that answers: %d %s", a.status, a.body)
 	}
 	call := `{"target":"t","tool":"x","arguments":{},"powers":{"call":true},"confirmed":true}`
-	if a := s.ask("POST", "/api/do/call", call, nil); a.status != 403 || len(c.done) > 0 {
+	if a := s.ask("POST", "/api/do/request", call, nil); a.status != 403 || len(c.done) > 0 {
 		t.Errorf("after a refusal: %d %s, did %q", a.status, a.body, c.done)
 	}
 }
@@ -155,7 +155,7 @@ func TestAsksAreLimited(t *testing.T) {
 // Without a terminal, the page says which line to type.
 func TestWithoutATerminalTheLineIsNamed(t *testing.T) {
 	s := start(t, Options{Actor: &fakeActor{}}).enter()
-	for act, body := range map[string]string{"allow": `{"power":"call"}`, "call": `{"target":"t"}`} {
+	for act, body := range map[string]string{"allow": `{"power":"call"}`, "request": `{"target":"t"}`} {
 		a := s.ask("POST", "/api/do/"+act, body, nil)
 		if a.status != 403 || !strings.Contains(string(a.body), "--allow=call") || strings.Contains(string(a.body), `"allow":`) {
 			t.Errorf("%s: %d %s", act, a.status, a.body)

@@ -71,16 +71,16 @@ func TestPeerForeignPages(t *testing.T) {
 			const kinds = { cors: { credentials: 'include' }, opaque: { mode: 'no-cors', credentials: 'include' } };
 			for (const [kind, init] of Object.entries(kinds)) for (const path of ['/', '/a.js', '/api/status', '/api/rows', '/api/events', '/api/body?frame=0', '/api/image?frame=0'])
 				await attempt('GET ' + kind + ' ' + path, async () => { const r = await fetch(base + path, init); return r.type + ' ' + (await r.text()).length; });
-			for (const type of ['application/json', 'text/plain']) for (const [kind, init] of Object.entries(kinds)) for (const path of ['/enter', '/api/do/copy', '/api/do/call', '/api/do/mark'])
+			for (const type of ['application/json', 'text/plain']) for (const [kind, init] of Object.entries(kinds)) for (const path of ['/enter', '/api/do/copy', '/api/do/request', '/api/do/mark'])
 				await attempt('POST ' + kind + type + path, async () => { const r = await fetch(base + path, { ...init, method: 'POST', headers: { 'Content-Type': type }, body: '{}' }); return r.type + ' ' + (await r.text()).length; });
 			await attempt('key', async () => { const r = await fetch(base + '/api/status', { credentials: 'include', headers: { 'X-Mcpc': '1' } }); return r.status; });
-			await attempt('beacon', async () => { navigator.sendBeacon(base + '/api/do/call', new Blob(['{}'], { type: 'application/json' })); throw 1; });
+			await attempt('beacon', async () => { navigator.sendBeacon(base + '/api/do/request', new Blob(['{}'], { type: 'application/json' })); throw 1; });
 			for (const [tag, path] of [['script', '/a.js'], ['img', '/icon.svg'], ['img', '/api/image?frame=0']]) await attempt(tag + path, () => new Promise((ok, no) => {
 				const e = document.createElement(tag); e.onload = () => ok('loaded'); e.onerror = no; e.src = base + path; document.body.append(e); }));
 			await attempt('frame', () => new Promise((ok, no) => {
 				const e = document.createElement('iframe'); e.onload = () => { try { e.contentDocument ? no() : no(); } catch { no(); } }; e.src = base + '/'; document.body.append(e); }));
 			const form = document.createElement('form');
-			form.method = 'post'; form.action = base + '/api/do/call'; form.target = 'f';
+			form.method = 'post'; form.action = base + '/api/do/request'; form.target = 'f';
 			const frame = document.createElement('iframe'); frame.name = 'f'; document.body.append(frame, form);
 			await attempt('form', () => new Promise((ok, no) => { frame.onload = no; form.submit(); }));
 			const opened = window.open(base + '/');

@@ -74,8 +74,6 @@ type Sent struct {
 	Channel string `json:"channel,omitempty"`
 	Text    string `json:"text,omitempty"`
 	Confirm string `json:"confirm,omitempty"`
-	// Target is the recorded target of a server that the action "try" of a page connected to.
-	Target string `json:"target,omitempty"`
 }
 
 // A FaultKind is a fault that a view can set for the next request like an exchange. HTTP and Stdio are
