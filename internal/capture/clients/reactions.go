@@ -21,12 +21,13 @@ const (
 	not = "not "
 )
 
-// continuesOrStops returns yes if the client continued after e, and stops if it has ended without.
+// continuesOrStops returns yes if the client continued after e, and stops if it has ended without. It
+// answers nothing for a client that began another conversation: such clients have one for each call.
 func (c *Conversation) continuesOrStops(e *Event) (string, *Event) {
 	if c.continues(e) {
 		return yes, e
 	}
-	if c.hasEnded {
+	if c.hasEnded && c.next == nil {
 		return stops, e
 	}
 	return "", nil

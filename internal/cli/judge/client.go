@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcpc/internal/capture/clients"
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/process"
 	"mcpc/internal/connect"
@@ -44,7 +45,7 @@ func judgeClients(ctx context.Context, f *cmdutil.Factory, o *options) error {
 		return cmdutil.Join(err, endErr)
 	}
 	r := report{Runs: runs}
-	r.Clients, err = readClients(f, o.client != nil)
+	r.Clients, err = readClients(f, runs, o.client != nil)
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("reading the recording", err))
 	}
@@ -67,8 +68,8 @@ func judgeClients(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	return r.show(context.WithoutCancel(ctx), f, out)
 }
 
-// readClients returns what clients did, from the recording. ended is set if the clients have ended.
-func readClients(f *cmdutil.Factory, ended bool) ([]*clients.Client, error) {
+// readClients returns what clients did in some runs, from the recording. ended is set if they have ended.
+func readClients(f *cmdutil.Factory, runs []run, ended bool) ([]*clients.Client, error) {
 	if !f.Record.HasTraffic.Load() {
 		return nil, nil
 	}
@@ -76,11 +77,18 @@ func readClients(f *cmdutil.Factory, ended bool) ([]*clients.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := clients.Reader{ClientsEnded: ended}
-	if err := reader.Add(c, isOwn); err != nil {
-		return nil, err
+	var all []*clients.Conversation
+	for _, r := range runs {
+		reader := clients.Reader{ClientsEnded: ended}
+		isInRun := func(row *rows.Row) bool {
+			return isOwn(row) && !row.Time.Before(r.began) && !row.Time.After(r.ended)
+		}
+		if err := reader.Add(c, isInRun); err != nil {
+			return nil, err
+		}
+		all = append(all, reader.Conversations()...)
 	}
-	return clients.Compare(reader.Conversations()), nil
+	return clients.Compare(all), nil
 }
 
 // awaitClients serves any client until ctx or the time is over. It returns the servers that clients
@@ -101,14 +109,21 @@ func (b *bench) awaitClients(ctx context.Context) ([]run, error) {
 			strings.Join(revisions[1:], ", ") + " in place of the last part")
 	}
 	b.factory.Note("Ctrl-C ends, and prints the report")
+	began := b.factory.Now()
 	if b.options.maxTime > 0 {
 		_ = pause.For(ctx, b.options.maxTime)
 	} else {
 		<-ctx.Done()
 	}
+	ended := b.factory.Now()
 	var runs []run
 	for _, revision := range revisions {
-		if r := newRun(b.servers[revision].server, ""); r.Calls > 0 {
+		r := newRun(b.servers[revision].server, "")
+		if len(runs) == 0 { // the clients of all servers are one run
+			r.began = began
+			r.ended = ended
+		}
+		if r.Calls > 0 || len(runs) == 0 {
 			runs = append(runs, r)
 		}
 	}
@@ -152,6 +167,7 @@ func (b *bench) runOnce(ctx context.Context, server *judge.Server) (run, error) 
 	}
 	argv := replaceWords(b.options.client, b.url(server.Revision), command)
 	env := append(slices.Clip(f.Env.ChildEnviron(f.Environ(), argv)), urlVariable+"="+b.url(server.Revision))
+	began := f.Now()
 	p, err := process.Start(process.Command{Args: argv, Env: env})
 	if err != nil {
 		return run{}, cmdutil.Exit(wire.Outcome{
@@ -189,6 +205,8 @@ func (b *bench) runOnce(ctx context.Context, server *judge.Server) (run, error) 
 		outcome = p.State().String()
 	}
 	r := newRun(server, outcome)
+	r.began = began
+	r.ended = f.Now()
 	if p.State().ExitCode() != 0 {
 		r.Output = lastLines(output.Text())
 	}

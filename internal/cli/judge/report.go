@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"mcpc/internal/capture/clients"
 	"mcpc/internal/cli/clienttable"
@@ -39,6 +40,9 @@ type run struct {
 	NotCalled []string `json:"notCalled,omitempty"`
 	// Output is the end of what a client printed that did not end by itself, or with a failure.
 	Output string `json:"output,omitempty"`
+
+	// began and ended are the times of the requests that belong to the run.
+	began, ended time.Time
 }
 
 // replaceUnseen sets the value of facts that nothing answers.
