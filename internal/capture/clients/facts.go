@@ -315,7 +315,7 @@ func followsCursor(selects func(cursor string) bool) finder {
 		if later := c.after(e, pageKey(e.Request.method(), cursor)); len(later) > 0 {
 			return yes, later[0]
 		}
-		return c.noIfOver(e)
+		return c.noIfSilent(e)
 	}
 }
 
