@@ -180,7 +180,8 @@ func (b *appSandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// The frame's policy also holds the frame inside: it cannot be led to another address.
 	head.Set("Content-Security-Policy", fmt.Sprintf(
-		"default-src 'none'; script-src %s/frame.js; frame-src %s/app/; base-uri 'none'; form-action 'none'; frame-ancestors %s",
+		"default-src 'none'; script-src %s/frame.js; frame-src %s/app/; base-uri 'none'; form-action 'none'; "+
+			"frame-ancestors %s",
 		own, own, d.page,
 	))
 	fmt.Fprintf(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>Frame of an app</title>`+

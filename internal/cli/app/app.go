@@ -153,7 +153,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if report.State != "ready" {
 		return cmdutil.Exit(wire.Outcome{
 			Kind: wire.Timeout, Reached: wire.Answered, Method: "tools/call", Name: o.Name,
-			Text: "the page was not initialized in time: it has sent " + messagesOf(report) + ", and its state is " + report.State,
+			Text: "the page was not initialized in time: it has sent " + messagesOf(report) +
+				", and its state is " + report.State,
 			Hint: "an app sends ui/initialize and then ui/notifications/initialized",
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/pause"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -118,6 +119,6 @@ func removeAll(folder string) {
 		if os.RemoveAll(folder) == nil {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
+		_ = pause.For(context.Background(), 50*time.Millisecond)
 	}
 }
