@@ -174,7 +174,7 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 	}
 	isSilent := func(a answer) bool { return a.isBroken() || a.Kind == wire.Timeout }
 	// As long as any probe may wait, or longer if the user's --timeout is longer.
-	patience := max(b.cleanSession.options.Limits.Idle, maxPatience)
+	patience := max(b.cleanSession.options.Limits.Idle, b.pingPatience())
 	pinging, stop := withPatience(ctx, patience)
 	defer stop()
 	oldPing := answer{Outcome: b.ping(pinging, b.cleanSession)}

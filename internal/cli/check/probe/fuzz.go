@@ -109,6 +109,8 @@ func (b *bench) fuzzTools(ctx context.Context, judged map[string]bool) {
 	for id := range b.violations { // nothing is sent now: no other goroutine adds one
 		t.earlier[id] = true
 	}
+	b.isFuzzing = true
+	defer func() { b.isFuzzing = false }()
 	wantsToolError := b.rev >= conv.Rev20251125
 	report := fuzz.Run(ctx, tools, fuzz.Options{
 		Seed: b.request.Send.seed, Budget: budget, WantsToolError: wantsToolError,

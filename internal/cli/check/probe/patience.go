@@ -15,7 +15,18 @@ const (
 	timesSlowest = 4
 	minPatience  = time.Second
 	maxPatience  = 30 * time.Second
+	// briefPatience is the patience for a ping while a fuzz test makes many calls.
+	briefPatience = 5 * time.Second
 )
+
+// pingPatience returns how long to wait at most for the answer to a ping that tells a slow server
+// from a silent one.
+func (j *judge) pingPatience() time.Duration {
+	if j.isFuzzing {
+		return briefPatience
+	}
+	return maxPatience
+}
 
 // slowestAnswers are the longest times that the server took to answer tools/call, which may work
 // for minutes, and all other methods.
@@ -71,7 +82,7 @@ func (j *judge) await(
 		return out, false
 	}
 	pinged := j.f.Now()
-	pinging, stop := withPatience(ctx, max(beforePing, maxPatience))
+	pinging, stop := withPatience(ctx, max(beforePing, j.pingPatience()))
 	hung = ping(pinging).Kind == wire.Timeout
 	stop()
 	afterPing := time.Duration(0) // the user's limit has passed, or the server is silent

@@ -45,7 +45,9 @@ type judge struct {
 	// unlisted are the tools of --call that the server does not list.
 	unlisted []string
 	// fuzzNotes say what the fuzz test did; fuzzFailure is the outcome of a wrong name of a tool.
-	fuzzNotes   []string
+	fuzzNotes []string
+	// isFuzzing is set by fuzzTools, while it calls tools.
+	isFuzzing   bool
 	fuzzFailure wire.Outcome
 
 	// mu guards the fields below: the traffic so far.
