@@ -231,8 +231,12 @@ func (m *model) goBack() tea.Cmd {
 	case m.focus == paneDetail && m.statusLine.search != "":
 		m.statusLine.search = ""
 	case m.focus == paneDetail || listIsBesideDetail:
+		wasDetail := m.focus == paneDetail
 		m.closeDetail()
 		m.focus = paneMain
+		if wasDetail && m.view == viewTry && m.act.request != nil { // the detail is the result of the form
+			m.focus = paneForm
+		}
 	case m.focus == paneHeld || m.focus == paneConversations:
 		m.focus = paneMain
 	case m.focus == paneMain && m.view == viewTry && m.try.search.Text() != "":
