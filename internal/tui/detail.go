@@ -8,6 +8,7 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
+	"mcpc/internal/wire"
 )
 
 // A detail is one exchange, and the position of the user in it.
@@ -58,7 +59,9 @@ const (
 func (m *model) loadDetail(keyChanged bool) tea.Cmd {
 	key := m.detail.key
 	reader := m.opt.Reader
-	cannotChange := m.detail.doc != nil && m.detail.doc.Row.State == "done"
+	// A request that the server answered with questions continues with the answers.
+	mayContinue := m.detail.doc != nil && m.detail.doc.Row.Channel == string(wire.InputRequired)
+	cannotChange := m.detail.doc != nil && m.detail.doc.Row.State == "done" && !mayContinue
 	needsNoRead := !keyChanged && cannotChange
 	if key == "" || needsNoRead {
 		return nil
