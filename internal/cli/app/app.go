@@ -51,14 +51,14 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "app TOOL [JSON] [NAME=VALUE...] -o FILE.png [-- COMMAND...]",
 		Short: "take a picture of a tool's page (MCP Apps)",
-		Long: `Call a tool, render its page (MCP Apps) in a browser without a window, and write a
-picture of it. The page is shown as mcpc inspect --web shows it: in a frame of
+		Long: `Call a tool, render its page (MCP Apps) in a browser without a window, and write
+a picture of it. The page is shown as mcpc inspect --web shows it: in a frame of
 its own that reaches no address but those that it declares. The picture is taken
 once the page is initialized and sends nothing for a second; --max-time limits
-the wait (default 30s). What the page calls meanwhile is asked for as by mcpc
-call. -v prints its messages.
+the wait (default 30s). The page may call tools as mcpc call does, with the same
+questions. -v prints its messages.
 
-It needs Chromium or Chrome: MCPC_CHROME, in the PATH, or of Playwright.`,
+It needs Chromium or Chrome: MCPC_CHROME, or in the PATH, or of Playwright.`,
 		Example: `  mcpc -s demo app show-weather -o weather.png
   mcpc -s demo app show-weather --theme dark --width 390 -o phone.png
   mcpc -s demo app show-weather --html weather.html`,

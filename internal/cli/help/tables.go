@@ -57,6 +57,7 @@ var SeeAlso = map[string]string{
 	"list":            "describe, call, listen",
 	"listen":          "list, tasks, explain list_changed",
 	"log":             "show, help filters",
+	"app":             "call, inspect",
 	"login":           "auth, auth explain, auth logout",
 	"man":             "completion, help exit-codes",
 	"check":           "run, show, log, mock",
@@ -126,6 +127,8 @@ func sharedFlags(cmd *cobra.Command) []*pflag.Flag {
 		names = "server jq" // they write JSON, for more than one result
 	case "codegen":
 		names = "server"
+	case "app":
+		names = "server output"
 	}
 	return sliceutil.Map(strings.Fields(names), cmd.InheritedFlags().Lookup)
 }
