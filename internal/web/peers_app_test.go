@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"mcpc/internal/tests/chromium"
 )
 
@@ -140,6 +142,25 @@ func TestPeerAppTalks(t *testing.T) {
 	p.Eval(`document.getElementById('close-app').click()`, nil)
 	p.Await(`!document.querySelector('.app-panel')`)
 	p.Await(`got.some(m => m && m.params && String(m.params.data).startsWith('ui/resource-teardown'))`)
+}
+
+// TestPeerAppIsAccessible looks for what keeps people out of an app's panel, in both themes and on a phone.
+func TestPeerAppIsAccessible(t *testing.T) {
+	a := &fakeActor{powers: allPowers}
+	a.app = appWith(appPrelude+`<script>begin()</script>`, `{"csp":{"connectDomains":["https://api.example"]}}`)
+	p, _ := appSite(t, chromium.Share(t), a)
+	look := accessFaults(t, p)
+	showApp(p)
+	p.Await(`document.querySelectorAll('.app-message').length >= 4`)
+	p.Eval(`document.querySelector('.app-message').click()`, nil)
+	p.Await(`document.querySelector('.app-messages pre')`)
+	look("an app")
+	p.SetColorScheme("dark")
+	p.SetSize(390, 800, 1)
+	p.Await(settled)
+	look("an app on a dark phone")
+	p.Type(kb.Escape)
+	p.Await(`!document.querySelector('.app-panel')`)
 }
 
 // within waits until an expression is true on the page.
