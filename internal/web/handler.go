@@ -198,13 +198,21 @@ func (s *Server) serveEnter(w http.ResponseWriter, r *http.Request) error {
 		Key    string      `json:"key"`
 		Powers view.Powers `json:"powers"`
 		Title  string      `json:"title"`
-		// Asks is true if the page can ask for powers at the terminal.
-		Asks bool `json:"asks"`
+		// Asks are the powers that the page can ask for at the terminal, in words.
+		Asks map[string]string `json:"asks,omitempty"`
 		// MaxHold is in seconds.
 		MaxHold float64 `json:"maxHold"`
 		// Faults are the entries of the menu of faults.
 		Faults []view.FaultKind `json:"faults"`
-	}{key, s.powers(), s.Reader.Status().Title, s.Ask != nil, s.MaxHold.Seconds(), view.FaultKinds()})
+	}{key, s.powers(), s.Reader.Status().Title, s.askable(), s.MaxHold.Seconds(), view.FaultKinds()})
+}
+
+// askable returns the powers that the page can ask for at the terminal, in words; nil without a terminal.
+func (s *Server) askable() map[string]string {
+	if s.Ask == nil {
+		return nil
+	}
+	return view.PowerWords()
 }
 
 // readJSON decodes the JSON body of a request. It returns a refusal if the body is too large or not

@@ -36,7 +36,7 @@ func TestPeerConsent(t *testing.T) {
 	}
 	const dialog = `(document.querySelector('dialog[open]') || {}).textContent`
 	p.Eval(`document.querySelectorAll('.card .main')[4].click()`, nil)
-	p.Await(`String(` + dialog + `).includes('connect to servers and call their tools')`)
+	p.Await(`String(` + dialog + `).includes('connect to servers, log in to them and call their tools')`)
 	eventually(t, "the terminal is not asked", func() bool { return c.asks() == 1 })
 	c.answer <- errors.New("refused at the terminal")
 	p.Await(`document.querySelector('.offers [role=alert]').textContent.includes('refused at the terminal') && !document.querySelector('dialog')`)

@@ -192,14 +192,14 @@ func (a *Actor) allowed() view.Powers {
 func (a *Actor) hasPower(power string) bool {
 	now := a.allowed()
 	given := now
-	consentPowers[power].give(&given)
+	consentPowers[power](&given)
 	return given == now
 }
 
 // grant gives the view a power until it ends.
 func (a *Actor) grant(power string) {
 	a.mu.Lock()
-	consentPowers[power].give(&a.granted)
+	consentPowers[power](&a.granted)
 	a.mu.Unlock()
 	a.Changed()
 }

@@ -11,20 +11,11 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// A consentPower is a power that a page can ask for: what it allows, and the function that gives it.
-type consentPower struct {
-	words string
-	give  func(p *view.Powers)
-}
-
-// consentPowers are the powers that a page can ask for, by their values of --allow.
-var consentPowers = map[string]consentPower{
-	"call":   {"connect to servers and call their tools", func(p *view.Powers) { p.Call = true }},
-	"resend": {"send recorded requests again", func(p *view.Powers) { p.Resend = true }},
-	"intercept": {
-		"hold and change messages of running clients, and set faults",
-		func(p *view.Powers) { p.Intercept = true },
-	},
+// consentPowers give the powers that a page can ask for, by their values of --allow.
+var consentPowers = map[string]func(p *view.Powers){
+	"call":      func(p *view.Powers) { p.Call = true },
+	"resend":    func(p *view.Powers) { p.Resend = true },
+	"intercept": func(p *view.Powers) { p.Intercept = true },
 }
 
 const (
@@ -83,7 +74,7 @@ func (d *consentDesk) Ask(ctx context.Context, power string) error {
 // request returns the open question about a power, which it asks if there is none. It returns nil and the
 // answer if the answer is known already.
 func (d *consentDesk) request(power string) (*consentRequest, error) {
-	if _, ok := consentPowers[power]; !ok {
+	if consentPowers[power] == nil {
 		return nil, fmt.Errorf("a page cannot ask for the power %q", power)
 	}
 	if err := d.never(power); err != nil {
@@ -119,7 +110,7 @@ func (d *consentDesk) showLocked() {
 		return
 	}
 	r := d.open[0]
-	d.say("the page asks to " + consentPowers[r.power].words +
+	d.say("the page asks to " + view.PowerWords()[r.power] +
 		". Allow it until this view ends? Type y or n, then Enter:")
 	r.shownAt = d.now()
 }
@@ -147,7 +138,7 @@ func (d *consentDesk) handleLine(line string) {
 		return
 	}
 	r := d.open[0]
-	words := consentPowers[r.power].words
+	words := view.PowerWords()[r.power]
 	isAnswer := d.now().Sub(r.shownAt) >= reactionTime
 	switch {
 	case isAnswer && (line == "y" || line == "yes"):

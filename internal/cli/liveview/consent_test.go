@@ -36,10 +36,10 @@ func newConsentTerminal() *consentTerminal {
 		},
 		has: func(power string) bool {
 			p := c.powers()
-			consentPowers[power].give(&p)
+			consentPowers[power](&p)
 			return p == c.powers()
 		},
-		grant:   func(power string) { c.mu.Lock(); defer c.mu.Unlock(); consentPowers[power].give(&c.given) },
+		grant:   func(power string) { c.mu.Lock(); defer c.mu.Unlock(); consentPowers[power](&c.given) },
 		refused: map[string]time.Time{},
 	}
 	return c

@@ -18,6 +18,16 @@ type Powers struct {
 	Files bool `json:"files"`
 }
 
+// PowerWords returns what the powers allow that a user can give while a view is open, by their values of
+// --allow.
+func PowerWords() map[string]string {
+	return map[string]string{
+		"call":      "connect to servers, log in to them and call their tools",
+		"resend":    "send recorded requests again",
+		"intercept": "hold and change messages of running clients, and set faults",
+	}
+}
+
 // A NotAllowed is the error of an action that the user did not allow. Power is its value of --allow.
 type NotAllowed struct{ Power string }
 

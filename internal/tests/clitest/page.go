@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A Page is the page of mcpc inspect --web, as requested by a browser.
+// A Page is the page of a command with --web, as requested by a browser.
 type Page struct {
 	// Head has the header fields of the last response.
 	Head http.Header
@@ -23,27 +23,43 @@ type Page struct {
 	key  string
 }
 
-var pageAddress = regexp.MustCompile(`(?m)^(http://\S+)/#t=([^&\s]+)\S*\n`)
+var pageAddress = regexp.MustCompile(`(?m)^(http://\S+)/#t=([^&\s]+)\S*\r?\n`)
 
 // Page starts `mcpc inspect --web` with further arguments. It ends with the test.
 func (h *Home) Page(words ...string) *Page {
 	h.T.Helper()
-	s := Start(h.T, h.Env, append([]string{"inspect", "--web", "--no-open"}, words...)...)
+	return h.PageOf(append([]string{"inspect", "--web", "--no-open"}, words...)...)
+}
+
+// PageOf starts a command that serves a page. It ends with the test.
+func (h *Home) PageOf(words ...string) *Page {
+	h.T.Helper()
+	s := Start(h.T, h.Env, words...)
 	s.AwaitStdout(pageAddress.String())
-	address := pageAddress.FindStringSubmatch(s.Stdout())
-	p := &Page{t: h.T, base: address[1], Client: http.Client{Timeout: 30 * time.Second}}
-	p.Jar, _ = cookiejar.New(nil)
-	var entry struct{ Key string }
-	if err := json.Unmarshal(p.Post("/enter", `{"token":"`+address[2]+`"}`), &entry); err != nil || entry.Key == "" {
-		h.T.Fatalf("not let in: %v", err)
-	}
-	p.key = entry.Key
+	p := PageAt(h.T, s.Stdout())
 	h.T.Cleanup(func() {
 		p.CloseIdleConnections()
 		if stderr, code := s.Stop(); code != 130 {
 			h.T.Errorf("the page ended with %d: %s", code, stderr)
 		}
 	})
+	return p
+}
+
+// PageAt opens the page whose address a command has printed.
+func PageAt(t testing.TB, output string) *Page {
+	t.Helper()
+	address := pageAddress.FindStringSubmatch(output)
+	if address == nil {
+		t.Fatalf("no address in %q", output)
+	}
+	p := &Page{t: t, base: address[1], Client: http.Client{Timeout: 30 * time.Second}}
+	p.Jar, _ = cookiejar.New(nil)
+	var entry struct{ Key string }
+	if err := json.Unmarshal(p.Post("/enter", `{"token":"`+address[2]+`"}`), &entry); err != nil || entry.Key == "" {
+		t.Fatalf("not let in: %v", err)
+	}
+	p.key = entry.Key
 	return p
 }
 

@@ -314,10 +314,9 @@ function Compare() {
 }
 
 // Asking says that the user has to answer at the terminal. It may be above another dialog.
-const powerWords = { call: 'connect to servers and call their tools', resend: 'send recorded requests again', intercept: 'hold and change messages of running clients, and set faults' };
 export function Asking() {
   const { asking } = S;
-  return asking && html`<${Dialog} title="Allow it at the terminal" onClose=${() => asking.stop.abort()}><p>This page may not ${powerWords[asking.power]}.</p>
+  return asking && html`<${Dialog} title="Allow it at the terminal" onClose=${() => asking.stop.abort()}><p>This page may not ${data.asks[asking.power]}.</p>
     <p>The terminal that runs <code>mcpc</code> asks you now: <kbd>y</kbd> and Enter there allows it until the view ends, <kbd>n</kbd> refuses. The action then goes on here.</p>
     <p class="dim">From the start: <code>--allow=${asking.power}</code></p><div class="buttons end"><button onClick=${() => asking.stop.abort()}>Cancel</button></div><//>`;
 }
