@@ -120,6 +120,9 @@ func (o *options) validate(f *cmdutil.Factory, cmd *cobra.Command) error {
 			modes = append(modes, "--"+mode)
 		}
 	}
+	if o.client != nil && len(o.client) == 0 {
+		return usage.New("there is no command after --", "mcpc judge -- CLIENT..., or mcpc judge for any client")
+	}
 	if len(modes) > 0 && o.client != nil {
 		return usage.New(modes[0]+" runs no client", "leave out the command after --")
 	}
