@@ -99,6 +99,9 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 					t.Errorf("seed %d, %s: %s does not fail again", seed, tool.Name, f.Args)
 				}
 			}
+			if len(report.Failures) > 1 && tool.Rule == fuzz.RuleValid {
+				t.Errorf("seed %d, %s: %d findings have one cause", seed, tool.Name, len(report.Failures))
+			}
 			if !found {
 				t.Errorf("seed %d, %s: not found in %d calls: %+v", seed, tool.Name, calls, report.Summaries)
 			}

@@ -280,6 +280,11 @@ func Tools() []*Tool {
 			Input:  `{"type":"object","properties":{"p":{"type":"number","exclusiveMinimum":0,"maximum":1}},"required":["p"]}`,
 			answer: faultyIf(fine, func(a Args, _ bool) bool { return a.number("p") == 0 }),
 		},
+		{
+			Name: "also-in-combinations", Rule: "fuzz-valid", Input: bothSchema,
+			answer: faultyIf(Answer{Text: "n is bad", IsError: true},
+				func(a Args, isValid bool) bool { return isValid && a.number("n") == 3 }),
+		},
 		{Name: "combination", Rule: "fuzz-internal", Input: bothSchema, answer: faultyIf(broken,
 			func(a Args, isValid bool) bool {
 				return isValid && string(a.raw("flag")) == "false" && a.number("n") == 9
