@@ -20,12 +20,19 @@ const (
 )
 
 // valuesOf returns the values in the data of a request that may come from an earlier response, sorted: texts
-// of at least minValue characters, and texts and numbers of a member that identifies something.
+// of at least minValue characters, texts and numbers of a member that identifies something, and the
+// segments of a URI that have a digit.
 func valuesOf(m *wire.Message) []string {
 	var values []string
 	for _, name := range []string{"arguments", "uri"} {
 		if n, err := jsonvalue.Parse(jsonraw.First(m.Params, name)); err == nil {
 			values = appendValues(values, name, n)
+		}
+	}
+	uri := jsonraw.TextOrRaw(jsonraw.First(m.Params, "uri"))
+	for _, segment := range strings.FieldsFunc(uri, func(r rune) bool { return strings.ContainsRune(":/?#&=", r) }) {
+		if len(segment) >= minValue && strings.ContainsAny(segment, "0123456789") && len(values) < maxValues {
+			values = append(values, segment)
 		}
 	}
 	slices.Sort(values)

@@ -13,7 +13,8 @@ func TestValuesThatMayBeHandles(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"name":"tool","arguments":{"order":"o-1234","n":12345,"orderId":7,"ids":[8,"x"],"s":"abc","ok":true,"deep":{"key":"k"}}}`: "7 8 k o-1234 x",
 		`{"uri":"demo://a/1","_meta":{"progressToken":"token"}}`:                                                                    "demo://a/1",
-		`{"name":"tool"}`: "",
+		`{"uri":"orders://o-1234/items?page=2"}`:                                                                                    "o-1234 orders://o-1234/items?page=2",
+		`{"name":"tool"}`:                                                                                                           "",
 	} {
 		got := strings.Join(valuesOf(&wire.Message{Params: json.RawMessage(params)}), " ")
 		if got != want {
