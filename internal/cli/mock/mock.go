@@ -119,6 +119,8 @@ the language.`,
 	flags.StringVar(&o.until.then, "then", "", "`target` that answers from --until on; or -- COMMAND")
 	flags.BoolVarP(&o.until.yes, "yes", "y", false,
 		"--until: continue although something is lost, and repeat requests that made a handle")
+	flags.StringArrayVar(&o.until.bind, "bind", nil,
+		"--until: the value at a `path` of a result is a handle for later requests; FROM=TO: at that path of their params")
 	o.play.addFlags(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("then", f.CompleteServer)
 	o.fault.AddFlags(flags)

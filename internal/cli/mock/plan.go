@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/match/jsonvalue"
 	"mcpc/internal/mcp"
 	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/mock"
@@ -37,6 +39,9 @@ type plan struct {
 	capabilities json.RawMessage
 	// readOnly reports for each recorded tool whether it only reads.
 	readOnly map[string]bool
+	// bindings are those of --bind. bound maps their values to the exchanges whose results have them.
+	bindings recorded.Bindings
+	bound    map[string]int
 	// handles are the values that the server made before until and that are used later.
 	handles []handle
 	// notes are what the user should know, problems what cannot be continued.
@@ -152,6 +157,7 @@ func (p *plan) analyze(ctx context.Context, conn *connect.Conn) error {
 			changed = append(changed, n)
 		}
 	}
+	p.findBound()
 	p.findHandles()
 	repeated := map[int]bool{} // of those that changed something
 	for _, h := range p.handles {
@@ -223,7 +229,7 @@ func (p *plan) findHandles() {
 	for len(users) > 0 {
 		var makers []int
 		for _, user := range users {
-			for _, value := range valuesOf(p.requests[user]) {
+			for _, value := range p.valuesOf(user) {
 				maker := p.makerOf(value, user)
 				if maker < 0 {
 					continue
@@ -248,9 +254,44 @@ func (p *plan) findHandles() {
 	})
 }
 
+// findBound finds the values of --bind in the results before until.
+func (p *plan) findBound() {
+	p.bound = map[string]int{}
+	for _, n := range p.earlier() {
+		result, err := jsonvalue.Parse(p.results[n])
+		if err != nil {
+			continue
+		}
+		for _, binding := range p.bindings {
+			if binding.Part != match.Result {
+				continue
+			}
+			for _, pointer := range binding.Select(p.results[n]) {
+				if node := result.Find(pointer); node != nil && node.IsLeaf() && textOf(node) != "" {
+					p.bound[textOf(node)] = n
+				}
+			}
+		}
+	}
+}
+
+// valuesOf returns the values in a request that may be handles: those of the function valuesOf and of --bind.
+func (p *plan) valuesOf(user int) []string {
+	values := valuesOf(p.requests[user])
+	for _, value := range slices.Sorted(maps.Keys(p.bound)) {
+		if !slices.Contains(values, value) && hasWord(p.requests[user].Params, value) {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
 // makerOf returns the first exchange before until and before user whose result has the value, or -1 if
 // there is none or a request had the value before.
 func (p *plan) makerOf(value string, user int) int {
+	if maker, isBound := p.bound[value]; isBound && maker < user {
+		return maker
+	}
 	for _, n := range p.earlier() {
 		if n >= user || slices.Contains(valuesOf(p.requests[n]), value) {
 			return -1
@@ -361,7 +402,8 @@ func (p *plan) repeat(ctx context.Context, conn *connect.Conn, b *match.Binder, 
 		b.Learn(comparison, p.results[maker], out.Result)
 		for ; i < len(p.handles) && p.handles[i].maker == maker; i++ {
 			value := p.handles[i].value
-			if !out.OK() || hasWord(out.Result, value) { // the same handle
+			_, isBound := p.bound[value] // Learn has bound it
+			if !out.OK() || isBound || hasWord(out.Result, value) {
 				continue
 			}
 			present := counterpart(p.results[maker], out.Result, value)

@@ -26,6 +26,7 @@ import (
 type untilOptions struct {
 	until, then string
 	yes         bool
+	bind        []string
 	// argv is the command after --, or nil.
 	argv []string
 	// asRecorded is set to serve the era of the recording only: without --era.
@@ -34,7 +35,7 @@ type untilOptions struct {
 
 // isSet reports whether a flag or a command is given.
 func (o *untilOptions) isSet() bool {
-	return o.until != "" || o.then != "" || o.yes || o.argv != nil
+	return o.until != "" || o.then != "" || o.yes || o.argv != nil || len(o.bind) > 0
 }
 
 // validate returns a usage error unless an exchange and one server are given.
@@ -76,11 +77,18 @@ func openLive(
 	if !o.isSet() {
 		return nil, nil
 	}
+	var bindings recorded.Bindings
+	for _, text := range o.bind {
+		if _, _, err := bindings.Add(text); err != nil {
+			return nil, err
+		}
+	}
 	p, err := newPlan(f, rec, all, o.until)
 	if err != nil {
 		return nil, err
 	}
-	l := &live{f: f, options: o, plan: p, server: newRealServer(f, o, p), binder: match.NewBinder()}
+	p.bindings = bindings
+	l := &live{f: f, options: o, plan: p, server: newRealServer(f, o, p), binder: match.NewBinder(bindings...)}
 	if out := l.server.connect(ctx); !out.OK() {
 		out.Hint = out.Hint.WithServerFlag("--then")
 		return nil, cmdutil.Exit(out.WithPart(wire.BeforeOperation))

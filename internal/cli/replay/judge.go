@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
 	"mcpc/internal/match"
 	"mcpc/internal/match/jsonvalue"
@@ -21,7 +21,7 @@ import (
 // A judgement says how responses are compared and which of their values are handles.
 type judgement struct {
 	Options
-	bindings []match.Binding
+	bindings recorded.Bindings
 }
 
 // maxRules limits the bytes of a file of matchers.
@@ -48,17 +48,17 @@ func (o *options) readJudgement(f *cmdutil.Factory) (judgement, error) {
 	for _, text := range o.match.ignore {
 		path, err := jsonvalue.ParsePath(text)
 		if err != nil {
-			return j, invalidPath("--ignore", text, err)
+			return j, recorded.InvalidPath("--ignore", text, err)
 		}
 		flagRules.Rules = append(flagRules.Rules,
 			match.Rule{Part: match.Result, Path: path, Matcher: match.Matcher{Kind: match.Ignore}})
 	}
 	for _, text := range o.match.bind {
-		source, target, err := parseBind(text)
+		source, isNew, err := j.bindings.Add(text)
 		if err != nil {
-			return j, invalidPath("--bind", text, err)
+			return j, err
 		}
-		if isNew := j.addBinding(source, target); isNew {
+		if isNew {
 			flagRules.Rules = append(flagRules.Rules, match.Rule{
 				Part: match.Result, Path: source,
 				Matcher: match.Matcher{Kind: match.Bound, Arg: source.String()},
@@ -86,28 +86,6 @@ func (o *options) readRules(f *cmdutil.Factory) (*match.Rules, error) {
 	return rules, nil
 }
 
-// addBinding adds the bindings of one --bind: the values at source in results are handles. They are
-// replaced at target in the params of later requests, or, if target is nil, in each member with the
-// name of the source. It reports whether source is new.
-func (j *judgement) addBinding(source, target jsonvalue.Path) bool {
-	kind := source.String()
-	existing := slices.IndexFunc(j.bindings, func(b match.Binding) bool {
-		return b.Kind == kind && b.Part == match.Result
-	})
-	isNew := existing < 0
-	if isNew {
-		j.bindings = append(j.bindings, match.Binding{
-			Kind: kind, Part: match.Result, Select: source.Select, Named: target == nil,
-		})
-	} else if target == nil {
-		j.bindings[existing].Named = true
-	}
-	if target != nil {
-		j.bindings = append(j.bindings, match.Binding{Kind: kind, Part: match.Params, Select: target.Select})
-	}
-	return isNew
-}
-
 // parseMaxSlowdown returns the factor of --max-slowdown, as 2 or 2x; 0 means no limit.
 func (o *options) parseMaxSlowdown() (float64, error) {
 	if o.match.maxSlowdown == "" {
@@ -119,27 +97,6 @@ func (o *options) parseMaxSlowdown() (float64, error) {
 			"--max-slowdown 2x")
 	}
 	return factor, nil
-}
-
-// parseBind parses the value of --bind, SOURCE or SOURCE=TARGET: the path in results, and the path in
-// the params of later requests. target is nil if it is missing.
-func parseBind(text string) (source, target jsonvalue.Path, err error) {
-	source, err = jsonvalue.ParsePath(text)
-	if err == nil {
-		return source, nil, nil
-	}
-	for i := range len(text) { // a quoted name may have a "=", so the first one need not be the separator
-		if text[i] != '=' {
-			continue
-		}
-		left, leftErr := jsonvalue.ParsePath(text[:i])
-		if leftErr != nil {
-			continue
-		}
-		target, err = jsonvalue.ParsePath(text[i+1:])
-		return left, target, err
-	}
-	return nil, nil, err
 }
 
 // unmetMatchers returns the matchers that no exchange had a value for. It omits matchers of a file
@@ -165,49 +122,6 @@ func (o *options) unmetMatchers(rules *match.Rules, met map[*match.Rule]bool) []
 		}
 	}
 	return unmet
-}
-
-// invalidPath returns the error for an invalid path, with a hint.
-func invalidPath(flag, text string, err error) error {
-	return usage.New(fmt.Sprintf("%s %s: %v", flag, text, err), wire.Hint(flag+" '"+suggestPath(flag, text)+"'"))
-}
-
-// suggestPath returns the path that a JSON pointer or a path without its first "." probably means;
-// of --bind it corrects both sides of "=". For other texts it returns an example.
-func suggestPath(flag, text string) string {
-	const example = ".structuredContent.id"
-	sides := []string{text}
-	if flag == "--bind" {
-		sides = strings.Split(text, "=")
-	}
-	for i, side := range sides {
-		sides[i] = "." + strings.TrimPrefix(pathOfPointer(side), ".")
-	}
-	suggestion := strings.Join(sides, "=")
-	_, _, err := parseBind(suggestion)
-	isUseless := err != nil || suggestion == text || suggestion == "."
-	if isUseless || strings.Contains(suggestion, "'") { // the hint quotes it with '
-		return example
-	}
-	return suggestion
-}
-
-// pathOfPointer returns a JSON pointer as a path: .items[0].id for /items/0/id. It returns other
-// texts as they are.
-func pathOfPointer(text string) string {
-	pointer, isPointer := strings.CutPrefix(text, "/")
-	if !isPointer {
-		return text
-	}
-	var path strings.Builder
-	for token := range strings.SplitSeq(pointer, "/") {
-		if _, err := strconv.ParseUint(token, 10, 31); err == nil {
-			path.WriteString("[" + token + "]")
-		} else {
-			path.WriteString("." + token)
-		}
-	}
-	return path.String()
 }
 
 // matcherFileError returns the problems of a file of matchers with their positions.
