@@ -244,6 +244,15 @@ func TestStepIsAppendedToFile(t *testing.T) {
 	if err != nil || strings.Count(string(got), "- call: echo") != 2 || !strings.Contains(string(got), "server: demo") {
 		t.Errorf("the file: %s, %v", got, err)
 	}
+	if strings.Contains(string(got), "sampling") {
+		t.Errorf("the file has answers that the user did not give: %s", got)
+	}
+	if err := os.WriteFile("b.mcpc.yaml", []byte("server: http://127.0.0.1:1/mcp\nsteps:\n  - list: tools\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Actor.Step(t.Context(), r, "b.mcpc.yaml"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("a file for a different server: %v", err)
+	}
 }
 
 // A bigServer is an HTTP server with 10,000 tools on pages of 500, the first of which have hostile names.

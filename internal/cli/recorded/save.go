@@ -80,6 +80,11 @@ func (s *CallSaver) CheckServer(c *connect.Conn) wire.Outcome {
 	if out := s.checkAnswers(c); !out.OK() {
 		return out
 	}
+	return s.checkSameServer(c)
+}
+
+// checkSameServer refuses a file that names a different server.
+func (s *CallSaver) checkSameServer(c *connect.Conn) wire.Outcome {
 	hasServer := s.file.Server != "" || s.file.Command != nil
 	if !hasServer || strings.Contains(s.file.Server, "${") { // a variable may have any value
 		return wire.Outcome{}
@@ -214,15 +219,16 @@ func StepText(f *cmdutil.Factory, verb saved.Verb, name string, args json.RawMes
 }
 
 // AddStep appends a step to the file, or creates the file, and returns the appended text. args may be
-// nil. It refuses a file for another server.
+// nil. It refuses a file for another server. The user of a view answers the server's requests by hand, so
+// a new file has no answers.
 func (s *CallSaver) AddStep(
 	f *cmdutil.Factory, c *connect.Conn, verb saved.Verb, name string, args json.RawMessage,
 ) (string, error) {
-	if out := s.CheckServer(c); !out.OK() {
+	if out := s.checkSameServer(c); !out.OK() {
 		return "", cmdutil.Exit(out)
 	}
 	secrets := &ExportSaver{fileText: string(s.text)}
-	text, err := s.newText(c, secrets, newStep(f, secrets, verb, name, args), ownAnswers(c))
+	text, err := s.newText(c, secrets, newStep(f, secrets, verb, name, args), host.Answers{})
 	if err == nil {
 		err = cmdutil.AppendTo(s.path, text)
 	}
