@@ -256,10 +256,14 @@ func TestPeerTryKinds(t *testing.T) {
 	p.Await(`document.activeElement.matches('.offer input')`)
 	p.Type("a")
 	p.Await(`[...document.querySelectorAll('.offer datalist option')].map(o => o.value).join() === 'alpha,avenue'`)
-	p.Eval(`document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, bubbles: true }))`, nil)
+	p.Eval(`(e => {
+		e.value = 'alpha';
+		e.dispatchEvent(new Event('input', { bubbles: true }));
+		e.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, bubbles: true })); // before it is drawn
+	})(document.activeElement)`, nil)
 	p.Await(`location.hash.includes('row=1.3')`)
 	last := func() string { did := a.deeds(); return did[len(did)-1] }
-	if want := `["request",{"target":"demo","kind":"prompt","name":"greet","arguments":{"q":"a"}}]`; last() != want {
+	if want := `["request",{"target":"demo","kind":"prompt","name":"greet","arguments":{"q":"alpha"}}]`; last() != want {
 		t.Errorf("sent %s, want %s", last(), want)
 	}
 	p.Eval(`document.activeElement.blur()`, nil)

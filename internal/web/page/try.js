@@ -79,7 +79,7 @@ function commandOf(o, text) {
 
 function Offer({ o }) {
   const id = idOf(o), [, , verb] = kindOf(o.kind), [text, setText] = useState(() => drafts.get(id) ?? JSON.stringify(defaultValues(o.schema), null, 2));
-  const [filled, setFilled] = useState(0), no = o.refused || powerReason('call')(), { value, error } = tryParseJSON(text || '{}'), { run, failure } = S;
+  const [filled, setFilled] = useState(0), no = o.refused || powerReason('call')(), { value } = tryParseJSON(text), { run, failure } = S;
   const write = t => {
     drafts.set(id, t);
     setText(t);
@@ -91,7 +91,8 @@ function Offer({ o }) {
   const body = { target: S.server, kind: o.kind, name: o.name, arguments: o.schema ? value : undefined }, command = commandOf(o, text);
   const go = () => {
     if (no || run) return;
-    if (error) set({ failure: { id, text: 'Only JSON can be sent: ' + error } }); else send(o, body.arguments);
+    const { value, error } = tryParseJSON((drafts.get(id) ?? text) || '{}'); // the last letters may not be drawn yet
+    if (error) set({ failure: { id, text: 'Only JSON can be sent: ' + error } }); else send(o, o.schema && value);
   };
   const suggest = (argument, v) => post('complete', { ...body, argument, value: v }).then(c => c.values || []);
   const isSubscribed = subscribed.has(id), subscribe = () => post('subscribe', { target: S.server, name: o.name, on: !isSubscribed }).then(() => {
