@@ -164,11 +164,13 @@ func TestPeerTryForm(t *testing.T) {
 	if did := a.deeds(); did[len(did)-1] != sent {
 		t.Errorf("sent %s, want %s", did[len(did)-1], sent)
 	}
+	enterValue(p, "Full name", "Eve")
+	p.Await(`document.querySelector('.offer .command code').textContent.includes('"name":"Eve"')`)
 	click(t, p, ".offer", "Last good call")
-	p.Await(`document.querySelector('.offer .command code').textContent.includes('"name":"Ann","how":{"kind":"hand","at":"door"}')`)
+	p.Await(`document.querySelector('.offer .command code').textContent.includes(` + string(quoted(strings.ReplaceAll(want, "'", `'\''`))) + `)`)
 	p.Await(`document.querySelector('.offer [aria-label="Kind of how"]').value === '1'`)
 	click(t, p, ".offer .form", "JSON")
-	p.Await(`document.querySelector('.offer textarea.json').value.includes('"door"')`)
+	p.Await(`document.querySelector('.offer textarea.json').value.includes('"the door"')`)
 	click(t, p, ".offer", "Save as step")
 	p.Await(`document.querySelector('dialog[open] pre').textContent.includes('- call: echo')`)
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))

@@ -28,6 +28,12 @@ function readCatalog(target, auto) {
   }, e => catalogs.set(target, { ...was, error: e.message, reading: false })).finally(() => set({}));
 }
 
+// search returns the offers that have all words, first the offers that have them in their name.
+function search(list, words) {
+  const isNamed = o => words.every(w => o.name.toLowerCase().includes(w)), found = list.filter(o => words.every(w => o.words.includes(w)));
+  return [...found.filter(isNamed), ...found.filter(o => !isNamed(o))];
+}
+
 // openTry shows a server, and one of its offers if it is named. The user chose the server, so it is asked at once.
 export function openTry(server, kind = '', offer = '') {
   const no = powerReason('call')();
@@ -49,7 +55,7 @@ function send(o, value, confirmed) {
   const fail = text => set({ failure: { id: run.id, text } });
   post('request', { target: S.server, kind: o.kind, name: o.name, arguments: value, confirmed }, stop.signal).then(s => {
     if (s.confirm) return openDialog('confirm', { text: s.confirm, back: closeDialog, yes: () => { closeDialog(); send(o, value, true); } });
-    if (s.text) fail(s.text);
+    if (s.text) fail(s.text); else if (s.key) o.last = { key: s.key, arguments: value };
     if (s.key) set({ row: s.key, picked: null, detail: true, tab: 'answer', follow: false });
     if (!s.text) showToast(`${kindOf(o.kind)[2]} ${o.name}: ${s.channel}`);
   }, e => fail(stop.signal.aborted ? 'Cancelled.' : e.message)).finally(() => { set({ run: null }); if (o.kind === 'task') readCatalog(S.server); });
@@ -117,15 +123,15 @@ function Offer({ o }) {
 }
 
 export function Try({ data }) {
-  const servers = useDocs(data, 'servers', {}) || [], [search, setSearch] = useState(''), found = catalogs.get(S.server) || {};
+  const servers = useDocs(data, 'servers', {}) || [], [typed, setTyped] = useState(''), found = catalogs.get(S.server) || {};
   const { catalog, lists = noLists, error, reading } = found, no = powerReason('call')();
   // A server that only the address of the page names is not asked before the user agrees.
   const isAgreed = !S.server || catalogs.has(S.server), isNew = isAgreed && !no && !catalog && !error && !reading;
   useEffect(() => { if (isNew) { readCatalog(S.server, !catalogs.has(S.server)); set({}); } }, [S.server, isNew]);
   useEffect(() => { if (catalog && found.version !== (S.status.catalogs || 0)) { readCatalog(S.server); set({}); } }, [catalog, S.status.catalogs]);
   useEffect(() => followRun(data, S.run), [S.seq, S.run]);
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = useMemo(() => new Map([...lists].map(([k, list]) => [k, words.length ? list.filter(o => words.every(w => o.words.includes(w))) : list])), [lists, search]);
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = useMemo(() => new Map([...lists].map(([k, list]) => [k, words.length ? search(list, words) : list])), [lists, typed]);
   // If nothing of the chosen kind fits, the first kind that has something is shown.
   const present = kinds.filter(([k]) => lists.has(k)), kind = [S.kind, 'tool', ...present.map(([k]) => k)].find(k => (matches.get(k) || []).length) || S.kind || (present[0] || ['tool'])[0], list = matches.get(kind) || nothing;
   const src = useMemo(() => Source.of(list, o => o.at), [list]), o = list.find(o => o.name === S.offer) || list[0];
@@ -141,10 +147,10 @@ export function Try({ data }) {
     <div class="server"><select aria-label="Server" onChange=${e => pick(e.target.value)}>${names.map(n => html`<option value=${n} selected=${n === S.server}>${n || 'the server of this view'}</option>`)}</select><button aria-disabled=${reading || no ? 'true' : undefined} onClick=${() => !reading && !no && readCatalog(S.server)}>${reading ? 'Reading…' : catalog ? 'Reload' : 'Connect'}</button></div>
     ${catalog && html`<p class="dim">${[catalog.title || catalog.server, catalog.version, catalog.revision].filter(Boolean).join(', ')}</p>${catalog.instructions && html`<details><summary>Instructions</summary><p class="text">${catalog.instructions}</p></details>`}`}
     ${no && html`<p class="callout">Try is not allowed: ${no}</p>`}${problem && html`<p class="callout failed" role="alert">${problem}</p>`}
-    <input id="filter" type="search" aria-label="Search by name, title and description" placeholder="Search  (/)" autocomplete="off" spellcheck=${false} value=${search} onInput=${e => setSearch(e.target.value)} onKeyDown=${keys} />
+    <input id="filter" type="search" aria-label="Search by name, title and description" placeholder="Search  (/)" autocomplete="off" spellcheck=${false} value=${typed} onInput=${e => setTyped(e.target.value)} onKeyDown=${keys} />
     <div class="chips" role="group" aria-label="Kinds">${(present.length ? present : kinds.slice(0, 1)).map(([k, name]) => html`<button aria-pressed=${k === kind} onClick=${() => set({ kind: k, offer: '' })}>${name} <span class="dim">${(matches.get(k) || []).length.toLocaleString('en')}</span></button>`)}</div>
     <${List} main head=${false} src=${src} cls="try-list" label=${kindOf(kind)[1]} sel=${o && o.at} cols=${[{ cls: 'm', cell: o => html`<span title=${o.description || o.name}>${o.title && o.title !== o.name ? html`${o.title} <span class="dim">${o.name}</span>` : o.name}</span>` }]}
-      onSel=${(k, o, quiet) => set({ kind, offer: o.name })} onOpen=${focusForm} empty=${!catalog ? (reading ? 'Reading…' : S.lost || 'Nothing was read yet.') : search ? 'Nothing fits.' : `The server has no ${kindOf(kind)[1].toLowerCase()}.`} /></div>
+      onSel=${(k, o, quiet) => set({ kind, offer: o.name })} onOpen=${focusForm} empty=${!catalog ? (reading ? 'Reading…' : S.lost || 'Nothing was read yet.') : typed ? 'Nothing fits.' : `The server has no ${kindOf(kind)[1].toLowerCase()}.`} /></div>
     ${o ? html`<${Offer} key=${idOf(o)} o=${o} />` : html`<section class="offer"><p class="empty">${catalog ? '' : reading ? 'Reading…' : no || error || (isAgreed ? '' : `Connect asks ${S.server} what it offers.`)}</p></section>`}</div>`;
 }
 
