@@ -59,6 +59,16 @@ func checkOutput(t *planted.Tool, structured string) int {
 	return len(findings)
 }
 
+// smallest are the smallest arguments that show some of the faults.
+var smallest = map[string]string{
+	"max-off-by-one":  `{"n":100}`,
+	"length-in-utf16": `{"w":"😀"}`,
+	"trace":           `{"q":"\n"}`,
+	"hang":            `{"q":""}`,
+	"optional-absent": `{"a":""}`,
+	"not-a-number":    `{"total":0,"count":0}`,
+}
+
 // Each planted fault is found and reduced within 500 calls, whatever the seed, and the reduced call
 // fails again.
 func TestPlantedFaultsAreFound(t *testing.T) {
@@ -93,6 +103,9 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 				found = true
 				if seed == 0 {
 					t.Logf("%s: %s (%s) after %d calls", tool.Name, cut(f.Args), f.Cause, calls)
+				}
+				if want := smallest[tool.Name]; want != "" && string(f.Args) != want {
+					t.Errorf("seed %d, %s: reduced to %s, want %s", seed, tool.Name, f.Args, want)
 				}
 				again := answerOf(tool, f.Args)
 				if again.Class != f.Answer.Class || f.IsUnstable {
