@@ -118,7 +118,8 @@ func (a *Actor) addCard(server string) {
 	a.home.mu.Lock()
 	defer a.home.mu.Unlock()
 	hasCard := func(s *view.Server) bool { return s.Name == server }
-	if !recorded.IsAddress(server) || slices.Contains(a.home.added, server) || slices.ContainsFunc(a.home.servers, hasCard) {
+	isKnown := slices.Contains(a.home.added, server) || slices.ContainsFunc(a.home.servers, hasCard)
+	if !recorded.IsAddress(server) || isKnown {
 		return
 	}
 	a.home.added = append(a.home.added, server)
