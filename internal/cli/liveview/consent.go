@@ -51,7 +51,7 @@ type consentDesk struct {
 // A consentRequest is a question without an answer. All pages that ask for its power wait for it.
 type consentRequest struct {
 	power    string
-	shownAt  time.Time
+	shownAt  time.Time     // when it was shown first; zero before
 	answered chan struct{} // closed after err is set
 	err      error         // nil if the user allowed it
 }
@@ -112,7 +112,9 @@ func (d *consentDesk) showLocked() {
 	r := d.open[0]
 	d.say("the page asks to " + view.PowerWords()[r.power] +
 		". Allow it until this view ends? Type y or n, then Enter:")
-	r.shownAt = d.now()
+	if r.shownAt.IsZero() {
+		r.shownAt = d.now()
+	}
 }
 
 // ReadLines handles the lines that the user types, until next returns an error.
