@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 //go:embed page
@@ -32,7 +33,9 @@ var mediaTypes = map[string]string{
 
 // forReaders matches what only readers of the sources need: comment lines and indentation. The sources
 // have no text of several lines in which either would matter.
-var forReaders = regexp.MustCompile(`(?m)^[ \t]*//.*$|^[ \t]+`)
+var forReaders = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[ \t]*//.*$|^[ \t]+`)
+})
 
 // asset returns the media type and the contents of a file of the page, or nil if the path names no
 // file. Scripts and style sheets come without comments and indentation, on the same lines.
@@ -50,7 +53,7 @@ func (s *Server) asset(address string) (kind string, data []byte) {
 		return "", nil
 	}
 	if ext := path.Ext(name); ext == ".js" || ext == ".css" {
-		data = forReaders.ReplaceAll(data, nil)
+		data = forReaders().ReplaceAll(data, nil)
 	}
 	return kind, data
 }

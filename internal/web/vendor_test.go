@@ -87,6 +87,25 @@ func TestPageIsSmall(t *testing.T) {
 	}
 }
 
+// TestPageIsSentWithoutComments holds: comment lines and indentation are not sent, and each line keeps its number.
+func TestPageIsSentWithoutComments(t *testing.T) {
+	s := &Server{Options: Options{Assets: assets()}}
+	_, sent := s.asset("/try.js")
+	written, sentLines := strings.Split(string(shipped(t)["try.js"]), "\n"), strings.Split(string(sent), "\n")
+	if len(sentLines) != len(written) {
+		t.Fatalf("%d lines are sent, %d are written", len(sentLines), len(written))
+	}
+	for i, line := range written {
+		want := strings.TrimLeft(line, " \t")
+		if strings.HasPrefix(want, "//") {
+			want = ""
+		}
+		if sentLines[i] != want {
+			t.Errorf("line %d is %q, want %q", i+1, sentLines[i], want)
+		}
+	}
+}
+
 // TestPageMakesNoMarkupOfText looks for what would let a text become markup, code or style.
 func TestPageMakesNoMarkupOfText(t *testing.T) {
 	for name, data := range shipped(t) {
