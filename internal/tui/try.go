@@ -496,7 +496,7 @@ func (m *model) toggleSubscription() tea.Cmd {
 	uri := o.Name
 	target := m.try.catalog.Target
 	on := !m.try.subscribed[uri]
-	done := "the updates of " + uri + " are exchanges now"
+	done := "updates of " + uri + " are recorded now: 5 shows the stream"
 	if !on {
 		done = "its updates are not followed any more"
 	}

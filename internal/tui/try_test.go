@@ -84,7 +84,7 @@ func TestTryRequestsResourcesPromptsAndTemplates(t *testing.T) {
 		p.keys("right", "right", "enter") // a resource needs no form
 		p.did(a, "request  resource demo://readme ")
 		p.keys("esc", "u")
-		p.shows("the updates of demo://readme are exchanges now")
+		p.shows("updates of demo://readme are recorded now: 5 shows the stream")
 		p.keys("u", "right", "enter").types("Rome").keys("ctrl+s")
 		p.did(a, "request  resource demo://readme \nsubscribe  demo://readme true\nsubscribe  demo://readme false\n"+
 			`request  template demo://{city} {"city":"Rome"}`)
