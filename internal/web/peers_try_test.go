@@ -367,12 +367,13 @@ func TestPeerHalfTypedFilter(t *testing.T) {
 	h := half{newDummy(), &[]string{}}
 	p, _ := open(t, chromium.Share(t), h, nil)
 	p.Await(`document.querySelectorAll('.list.talk .row').length > 5`)
-	p.Eval(`(e => {
+	p.Eval(`(async e => {
 		for (const c of 'dur:>1s name:"a b" (') {
 			e.value += c;
 			e.dispatchEvent(new Event('input', { bubbles: true }));
+			for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
 		}
-	})(document.querySelector('#filter'))`, nil)
+	})(document.querySelector('#filter')).then(() => true)`, new(bool))
 	p.Await(`document.querySelector('#filter-error').textContent.includes('column')`)
 	for range 5 {
 		h.change()
@@ -380,8 +381,10 @@ func TestPeerHalfTypedFilter(t *testing.T) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if want := []string{`dur:>1s name:"a b" (`}; !slices.Equal(*h.refused, want) {
-		t.Errorf("refused %q, want %q", *h.refused, want)
+	// On a busy machine typing may seem to pause, so a beginning or two may be asked for.
+	whole := `dur:>1s name:"a b" (`
+	if n := len(*h.refused); n > 3 || slices.Index(*h.refused, whole) != n-1 {
+		t.Errorf("refused %q, want only %q", *h.refused, whole)
 	}
 }
 
