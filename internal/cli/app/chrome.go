@@ -106,7 +106,8 @@ func screenshot(ctx context.Context, chrome []string, url string, width int, lim
 
 // chromeFailed returns the error for a browser that made no picture.
 func chromeFailed(chrome []string, text string) error {
-	out := wire.Outcome{Kind: wire.LocalIO, Reached: wire.Answered, Text: "no picture: " + strings.TrimSuffix(chrome[0]+": "+text, ": ")}
+	reason := strings.TrimSuffix(chrome[0]+": "+text, ": ")
+	out := wire.Outcome{Kind: wire.LocalIO, Reached: wire.Answered, Text: "no picture: " + reason}
 	if strings.Contains(text, "no-sandbox") && !slices.Contains(chrome, "--no-sandbox") {
 		out.Hint = wire.Hint("another user can run it, or root with MCPC_CHROME='" + chrome[0] + " --no-sandbox'")
 	}

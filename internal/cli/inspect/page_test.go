@@ -22,7 +22,7 @@ func TestInspectWebActs(t *testing.T) {
 	b.MCPC("call", "echo", "message=hi", "--", "mcpc", "demo", "--stdio")
 	p := b.Page()
 	p.Has("resend", `{"key":"1.3"}`, "not allowed: start mcpc inspect with --allow=")
-	p.Has("call", `{"target":"demo","tool":"echo","arguments":{}}`, "not allowed: start mcpc inspect with --allow=")
+	p.Has("request", `{"target":"demo","kind":"tool","name":"echo","arguments":{}}`, "not allowed: start mcpc inspect with --allow=")
 	p.Has("intercept", `{"on":true}`, "not allowed: start mcpc inspect with --allow=")
 	p.Has("copy", `{"key":"1.3","form":"mcpc"}`, "mcpc --protocol")
 	p.Has("copy", `{"key":"9.1","form":"curl"}`, "no longer kept")
@@ -37,11 +37,11 @@ func TestInspectWebActs(t *testing.T) {
 	p.Has("resend", `{"key":"1.3"}`, `"key":"3.`)
 	p.Has("resend", `{"key":"1.3","message":{"jsonrpc":"2.0","method":"x"}}`, "not a request")
 	p.Has("resend", `{"key":"2.3","confirmed":true}`, "starts no recorded command")
-	p.Has("call", `{"target":"demo","tool":"forget-everything","arguments":{},"confirmed":true}`, `"confirm":"the tool`)
-	p.Has("call", `{"target":"demo","tool":"forget-everything","arguments":{},"confirmed":true}`, `"channel":"ok"`)
-	p.Has("call", `{"target":"demo","tool":"get-sum","arguments":{"a":"x","b":1}}`, `"confirm":"the arguments`)
-	p.Has("call", `{"target":"http://127.0.0.1:1/mcp","tool":"x","arguments":{},"confirmed":true}`, `"confirm":"Send requests to http://127.0.0.1:1/mcp?"`)
-	p.Has("call", `{"target":"mcpc demo --stdio","tool":"echo","arguments":{}}`, "mcpc inspect -- mcpc demo --stdio")
+	p.Has("request", `{"target":"demo","kind":"tool","name":"forget-everything","arguments":{},"confirmed":true}`, `"confirm":"the tool`)
+	p.Has("request", `{"target":"demo","kind":"tool","name":"forget-everything","arguments":{},"confirmed":true}`, `"channel":"ok"`)
+	p.Has("request", `{"target":"demo","kind":"tool","name":"get-sum","arguments":{"a":"x","b":1}}`, `"confirm":"the arguments`)
+	p.Has("request", `{"target":"http://127.0.0.1:1/mcp","kind":"tool","name":"x","arguments":{},"confirmed":true}`, `"confirm":"Send requests to http://127.0.0.1:1/mcp?"`)
+	p.Has("request", `{"target":"mcpc demo --stdio","kind":"tool","name":"echo","arguments":{}}`, "mcpc inspect -- mcpc demo --stdio")
 	tools := string(p.Send("GET", "/api/tools", ""))
 	for _, want := range []string{`"command":["mcpc -s demo call echo ",""]`, `"command":["mcpc call echo "," -- mcpc demo --stdio"],"refused":"a view starts no recorded command: mcpc inspect -- mcpc demo --stdio"`} {
 		if !strings.Contains(tools, want) {
@@ -55,7 +55,7 @@ func TestInspectWebHome(t *testing.T) {
 	b := clitest.EnterHome(t)
 	p := b.Page()
 	p.Has("check", `{}`, "not allowed: start mcpc inspect with --allow=")
-	p.Has("try", `{"target":"demo"}`, "not allowed: start mcpc inspect with --allow=")
+	p.Has("catalog", `{"target":"demo"}`, "not allowed: start mcpc inspect with --allow=")
 	if got := string(p.Send("GET", "/api/servers", "")); !strings.Contains(got, `"name":"demo"`) || strings.Contains(got, "asking") {
 		t.Errorf("the servers: %s", got)
 	}
@@ -71,9 +71,9 @@ func TestInspectWebHome(t *testing.T) {
 	if log := b.MCPC("log", "--jsonl"); log.Stdout != "" {
 		t.Errorf("the check is recorded: %s", log.Stdout)
 	}
-	p.Has("try", `{"target":"demo"}`, `"target":"demo"`)
-	p.Has("try", `{"target":"touch x"}`, "mcpc inspect -- COMMAND")
-	p.Has("try", `{"target":"http://127.0.0.1:1/mcp"}`, "connection refused")
+	p.Has("catalog", `{"target":"demo"}`, `"target":"demo"`)
+	p.Has("catalog", `{"target":"touch x"}`, "mcpc inspect -- COMMAND")
+	p.Has("catalog", `{"target":"http://127.0.0.1:1/mcp"}`, "connection refused")
 }
 
 // A page logs in only with --allow call, and at a server that the user did not configure only after a
@@ -139,7 +139,7 @@ func TestInspectWebAnswers(t *testing.T) {
 	called := make(chan []byte)
 	caller := *p
 	go func() {
-		called <- caller.Post("/api/do/call", `{"target":"mcpc demo --stdio","tool":"order-tea","arguments":{}}`)
+		called <- caller.Post("/api/do/request", `{"target":"mcpc demo --stdio","kind":"tool","name":"order-tea","arguments":{}}`)
 	}()
 	var asked []struct{ ID, Method string }
 	for begin := time.Now(); len(asked) == 0 && time.Since(begin) < 30*time.Second; {
