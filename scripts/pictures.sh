@@ -12,8 +12,8 @@
 # them as a VT340 does, the others for kitty.
 #
 # The scenes inspect and page show a recording of mcpc shell, which runs inspect.shell with
-# the demo server. In inspect.scene, TEXT @DONE@ ends the scene while mcpc runs; page.scene is the fragment
-# of the page's URL.
+# the demo server. In inspect.scene, TEXT @DONE@ ends the scene while mcpc runs; page.scene and home.scene
+# are the fragments of the page's URL. home.servers is a configuration file for the scene home.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -119,10 +119,15 @@ shoot() {
   fi
   case $scene in inspect | page) record_calls ;; esac
   sed "s|@AUTH@|$auth|" "$root/scripts/pictures/$scene.scene" >"$home/scene"
+  if [[ $scene == home ]]; then
+    mkdir -p "$home/.cursor"
+    sed "s|@AUTH@|$auth|; s|@DEMO@|$demo|" "$root/scripts/pictures/home.servers" >"$home/.cursor/mcp.json"
+  fi
   case $scene in
   sixel) in_xterm "$home" "$theme" vt340 ;;
   blocks) in_xterm "$home" "$theme" vt420 ;;
-  page) in_chromium "$home" "$theme" ;;
+  page) in_chromium "$home" "$theme" 3 ;;
+  home) in_chromium "$home" "$theme" 12 --allow call ;; # until all servers are asked
   inspect) in_kitty "$home" "$theme" 112 44 ;;
   *) in_kitty "$home" "$theme" "$columns" 62 ;;
   esac
@@ -178,17 +183,20 @@ in_xterm() {
   kill "$pid"
 }
 
-# in_chromium opens the page, and waits until it shows the recording.
+# in_chromium opens the page in the folder of the scene, and waits so many seconds until all is shown.
+# Further arguments are flags of mcpc inspect.
 in_chromium() {
-  local home=$1 dark=1
+  local home=$1 seconds=$3 dark=1
   [[ $2 == light ]] || dark=0 # what Blink calls it
-  listening "$home/web.log" mcpc inspect --web --no-open
+  cd "$home"
+  HOME=$home listening "$home/web.log" mcpc inspect --web --no-open "${@:4}"
+  cd - >/dev/null
   chromium --no-sandbox --disable-gpu --no-first-run --test-type --user-data-dir="$home/profile" --kiosk --window-position=0,0 \
     --window-size=1280,760 --blink-settings=preferredColorScheme=$dark --app="$address&$(<"$home/scene")" >"$home/chromium.log" 2>&1 &
   local pid=$!
   pids+=("$pid")
   xdotool search --sync --onlyvisible --name 'mcpc inspect' >/dev/null
-  sleep 3
+  sleep "$seconds"
   photograph "$home/screen.png"
   kill "$pid"
   wait "$pid" || true
