@@ -4,7 +4,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -79,21 +78,6 @@ func TestPeerNewAddress(t *testing.T) {
 	if second.Text(`document.body.innerText.includes('Nothing fits')`) == "true" {
 		t.Error("the page says that nothing fits")
 	}
-}
-
-// callable are tools of two servers with the same names, and a page of a list that no client
-// fetched. One server can be called, and is listed twice.
-type callable struct{ *dummy }
-
-func (callable) Tools(context.Context, view.Query) ([]view.Tool, error) {
-	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
-	return []view.Tool{
-		{Name: "nap", Server: "quirky 0.1", Target: "python3 old.py", InputSchema: schema, Command: []string{"mcpc call nap ", " -- python3 old.py"}, Refused: "a view starts no recorded command"},
-		{Name: "(tools on page 2)", Server: "quirky 0.1", Target: "python3 srv.py", Listed: "no"},
-		{Name: "nap", Server: "quirky 0.1", Target: "python3 srv.py", InputSchema: schema, Command: []string{"mcpc call nap ", " -- python3 srv.py"}},
-		// The same server was recorded by a proxy, too.
-		{Name: "nap", Server: "quirky 0.1", Target: "through a proxy", InputSchema: schema, Command: []string{"mcpc call nap ", " -- python3 srv.py"}},
-	}, nil
 }
 
 // several is a Reader with four conversations; the third is the newest of a client.

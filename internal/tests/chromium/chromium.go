@@ -347,6 +347,6 @@ func (p *Page) AssertClean(host string, expected ...string) {
 		p.t.Errorf("%d faults: %s", len(faults), strings.Join(faults[:min(5, len(faults))], "\n"))
 	}
 	if others := p.RequestedElsewhere(host); len(others) > 0 {
-		p.t.Error(fmt.Sprintf("asked elsewhere: %q", others))
+		p.t.Errorf("asked elsewhere: %q", others)
 	}
 }
