@@ -79,12 +79,12 @@ func (s *Secrets) learnURLValues(values []string) {
 }
 
 // learnNamed learns values that were found by their names in messages. It skips words such as the
-// password "postgres": elsewhere they are not distinguishable from the word, so only hideNamed
-// hides them. Values that the user gave, in the environment, in a command or as a header field, are
+// password "postgres", and openWords: elsewhere they are not distinguishable from the word, so only
+// hideNamed hides them. Values that the user gave, in the environment, in a command or as a header field, are
 // hidden everywhere.
 func (s *Secrets) learnNamed(values ...string) {
 	for _, value := range values {
-		if !isWord(value) {
+		if !isWord(value) && !openWords[value] {
 			s.Learn(value)
 		}
 	}

@@ -62,6 +62,19 @@ func TestTextsThatAreNoFormsStay(t *testing.T) {
 	}
 }
 
+// A client may print a message after the word "token": the method of the message is not a secret.
+func TestMethodsAreNotLearned(t *testing.T) {
+	var s Secrets
+	_ = s.Text(`progress for an unknown token: {"method":"notifications/progress","params":{"a":"CANARYzq5"}}`)
+	message := `{"jsonrpc":"2.0","method":"notifications/progress"}`
+	if safe, n := s.Bytes([]byte(message)); n > 0 {
+		t.Errorf("%s became %s", message, safe)
+	}
+	if !s.Knows("CANARYzq5") {
+		t.Error("a value after the word is not learned")
+	}
+}
+
 // The lines of a key are separate frames if a program prints it.
 func TestLinesOfAValueAreLearnt(t *testing.T) {
 	var s Secrets
