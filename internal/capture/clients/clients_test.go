@@ -455,6 +455,10 @@ func exchangeOn(stream int, request string) []wire.Frame {
 func TestFactsOverHTTP(t *testing.T) {
 	first := exchangeOn(1, `"method":"tools/list"`)
 	later := exchangeOn(9, `"method":"tools/list"`)
+	oldest := []wire.Frame{
+		on(1, sentHead("POST")), on(1, body(`>"id":1,"method":"initialize"`)), on(1, receivedHead()),
+		on(1, body(`<"id":1,"result":{"protocolVersion":"2024-11-05"}`)),
+	}
 	abandoned := func(method string) []wire.Frame {
 		return []wire.Frame{
 			on(2, sentHead("POST")), on(2, body(`>"id":2,"method":"`+method+`"`)), on(2, receivedHead()), on(2, closed(wire.Sent)),
@@ -472,6 +476,7 @@ func TestFactsOverHTTP(t *testing.T) {
 		frames     [][]wire.Frame
 	}{
 		"closes a request":         {"cancels", "closes the stream 2", [][]wire.Frame{first, abandoned("tools/call"), later}},
+		"not in this revision":     {"listens", NotSeen, [][]wire.Frame{oldest, later}},
 		"leaves during a request":  {"cancels", NotSeen, [][]wire.Frame{first, abandoned("tools/call")}},
 		"closes a subscription":    {"cancels", NotSeen, [][]wire.Frame{first, abandoned("subscriptions/listen"), later}},
 		"no fields":                {"user-agent", NotSeen, [][]wire.Frame{first}},
@@ -487,6 +492,64 @@ func TestFactsOverHTTP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := compare(t, recordingOf(t, capture.ByProxy, slices.Concat(c.frames...)...))
 			if len(got) != 1 || got[0].Transport != StreamableHTTP {
+				t.Fatalf("got %s", answers(got))
+			}
+			if got := valuesOfFact(got[0], c.fact); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A client that has ended did not do what it has not done. One that begins another conversation may
+// have a connection for each call.
+func TestClientsThatHaveEnded(t *testing.T) {
+	opening := func(id int, revision string) []string {
+		return []string{
+			fmt.Sprintf(`>"id":%d,"method":"initialize","params":{"clientInfo":{"name":"a"}}`, id),
+			fmt.Sprintf(`<"id":%d,"result":{"protocolVersion":%q}`, id, revision),
+		}
+	}
+	const discover, refused = `>"id":1,"method":"server/discover"`, `<"id":1,"error":{"code":-32601,"message":"no"}`
+	unknown := []string{
+		`>"id":2,"method":"tools/call","params":{}`, `<"method":"notifications/x"`, `<"id":2,"result":{}`,
+	}
+	list := []string{`>"id":3,"method":"tools/list"`, `<"id":3,"result":{}`}
+	for name, c := range map[string]struct {
+		fact, want string
+		// messages are those of each connection.
+		messages [][]string
+	}{
+		"ends after a notification":  {"unknown-notification", "stops 3", [][]string{slices.Concat(opening(1, "2025-11-25"), unknown)}},
+		"connects again afterwards":  {"unknown-notification", "reconnects 3", [][]string{slices.Concat(opening(1, "2025-11-25"), unknown), opening(3, "2025-11-25")}},
+		"continues afterwards":       {"unknown-notification", "yes 3", [][]string{slices.Concat(opening(1, "2025-11-25"), unknown, list), opening(4, "2025-11-25")}},
+		"initializes after discover": {"discover", "yes 1", [][]string{{discover, refused}, opening(3, "2025-11-25")}},
+		"connects again and again":   {"discover", "no 1 2", [][]string{opening(1, "2025-11-25"), opening(3, "2025-11-25")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var frames []wire.Frame
+			for i, texts := range c.messages {
+				for _, text := range texts {
+					f := body(text)
+					f.Conn = i + 1
+					if text == discover {
+						f.Raw = []byte(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{` +
+							`"io.modelcontextprotocol/clientInfo":{"name":"a"}}}}`)
+					}
+					frames = append(frames, f)
+				}
+			}
+			recording, err := rows.Open(recordingOf(t, capture.ByTap, frames...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer recording.Close()
+			r := Reader{ClientsEnded: true}
+			if err := r.Add(recording, func(*rows.Row) bool { return true }); err != nil {
+				t.Fatal(err)
+			}
+			got := Compare(r.Conversations())
+			if len(got) != 1 {
 				t.Fatalf("got %s", answers(got))
 			}
 			if got := valuesOfFact(got[0], c.fact); got != c.want {

@@ -4,6 +4,7 @@
 package clients
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -29,9 +30,9 @@ type Conversation struct {
 	Events []*Event
 
 	// hasEnded is set if the client has ended: it sends nothing after the last event. next is the
-	// conversation that the client began after this one, or nil.
-	hasEnded bool
-	next     *Conversation
+	// conversation that the client began after this one, or nil. previous is the opposite.
+	hasEnded       bool
+	next, previous *Conversation
 	// isLost is set if the server no longer knows the session.
 	isLost bool
 	// headerTools are the tools with x-mcp-header in their schema, as far as the server listed them.
@@ -280,6 +281,22 @@ func pageKey(method string, cursor []byte) string { return method + " " + string
 // continues reports whether the client sent a request after an event and got its response, so that
 // it had the opportunity to react to the event.
 func (c *Conversation) continues(e *Event) bool { return c.lastAnswered > e.position }
+
+// soon is the time within which a client begins a conversation because of how the previous one ended.
+// Later, another process of the client may have begun.
+const soon = 5 * time.Second
+
+// followsPrevious reports whether the client began the conversation because the server of the previous
+// one only responded to server/discover, or lost the session.
+func (c *Conversation) followsPrevious() bool {
+	before := c.previous
+	if before == nil || before.url() != c.url() {
+		return false
+	}
+	wait := c.Events[0].Time.Sub(before.Events[len(before.Events)-1].Time)
+	isOther := func(e *Event) bool { return e.isRequest() && e.method() != "server/discover" }
+	return wait < soon && (before.isLost || !slices.ContainsFunc(before.Events, isOther))
+}
 
 // after returns what the client sent with a method after an event.
 func (c *Conversation) after(e *Event, method string) []*Event {

@@ -240,9 +240,10 @@ func nameHeader(_ *Conversation, e *Event) (string, *Event) {
 }
 
 // beginsWithDiscover looks at the first request of the conversation. Another request than these two
-// is not the first one: the recording began later.
+// is not the first one: the recording began later. A conversation that the client began because of
+// the previous one says nothing: the client may know the revision.
 func beginsWithDiscover(c *Conversation, e *Event) (string, *Event) {
-	if e != c.firstRequest || !mcp.IsOpening(e.method()) {
+	if e != c.firstRequest || !mcp.IsOpening(e.method()) || c.followsPrevious() {
 		return "", nil
 	}
 	return yesOrNo(e.method() == "server/discover"), e
@@ -259,8 +260,8 @@ func sendsInitialized(c *Conversation, e *Event) (string, *Event) {
 	return c.noIfOver(e)
 }
 
-// listens looks for a GET over Streamable HTTP, or a subscription. Other conversations with a
-// handshake need neither.
+// listens looks for a GET over Streamable HTTP, which the oldest revision does not have, or a
+// subscription. Other conversations with a handshake need neither.
 func listens(c *Conversation, e *Event) (string, *Event) {
 	isGET := func(e *Event) bool {
 		return e.method() == "GET" && c.Transport == StreamableHTTP && e.HTTP.Field("Last-Event-ID") == ""
@@ -271,8 +272,13 @@ func listens(c *Conversation, e *Event) (string, *Event) {
 	if e.isRequest() && e.method() == subscribe {
 		return "subscription", e
 	}
-	mayListen := e.ownRevision() != "" || c.Transport == StreamableHTTP
-	if e != c.firstResult || !mayListen || len(c.sent[subscribe]) > 0 || slices.ContainsFunc(c.sent["GET"], isGET) {
+	if e != c.firstResult || len(c.sent[subscribe]) > 0 || slices.ContainsFunc(c.sent["GET"], isGET) {
+		return "", nil
+	}
+	revision := e.Response.revision
+	isOldest := revision != "" && revision < bridge.BatchRevision
+	mayListen := e.ownRevision() != "" || c.Transport == StreamableHTTP && !isOldest
+	if !mayListen {
 		return "", nil
 	}
 	return c.noIfOver(e)
@@ -326,7 +332,7 @@ func isEmptyCursor(cursor string) bool { return cursor == `""` }
 func isOtherCursor(cursor string) bool { return cursor != `""` && cursor != "null" }
 
 // respectsTTL looks at the next equal request after a result with a time to live, unless the server
-// said in between that something changed. Revisions with a handshake have no time to live.
+// said in between that it changed. Revisions with a handshake have no time to live.
 func respectsTTL(c *Conversation, e *Event) (string, *Event) {
 	if !e.isResult() || e.Request.ownRevision() == "" || !mcp.IsCacheable(e.Request.method()) {
 		return "", nil
@@ -337,8 +343,10 @@ func respectsTTL(c *Conversation, e *Event) (string, *Event) {
 	if milliseconds <= 0 || next < 0 {
 		return "", nil
 	}
+	subject, _, _ := strings.Cut(e.Request.method(), "/")
 	for _, between := range c.Events[e.position:later[next].position] {
-		if changedList(between) != "" || between.method() == "notifications/resources/updated" {
+		isUpdate := between.method() == "notifications/resources/updated" && subject == "resources"
+		if changedList(between) == subject+"/list" || isUpdate {
 			return "", nil
 		}
 	}
@@ -372,7 +380,8 @@ func sendsProgressToken(_ *Conversation, e *Event) (string, *Event) {
 
 // cancels looks for the ways to cancel a request. It never answers no: whether a client wanted to
 // cancel anything is unknown. It does not count a stream that the client closes as the last thing,
-// or after the notification, and no stream of a subscription, which ends in this way.
+// unless it then began another conversation, or after the notification, and no stream of a
+// subscription, which ends in this way.
 func cancels(c *Conversation, e *Event) (string, *Event) {
 	if e.Dir == wire.Sent && e.method() == cancelled {
 		return "notification", e
@@ -381,7 +390,8 @@ func cancels(c *Conversation, e *Event) (string, *Event) {
 		return "tasks/cancel", e
 	}
 	request := e.opener
-	isClosed := e.isClosedBy(wire.Sent) && e.Close.How == "cancelled" && c.lastHTTP > e.position
+	isLast := c.lastHTTP < e.position && (!c.hasEnded || c.next == nil)
+	isClosed := e.isClosedBy(wire.Sent) && e.Close.How == "cancelled" && !isLast
 	if !isClosed || request == nil || !request.isRequest() || request.method() == subscribe || !c.waitsAt(request, e) {
 		return "", nil
 	}

@@ -15,19 +15,25 @@ import (
 const (
 	// stops is the value if a client has ended and sent no request after something.
 	stops = "stops"
+	// reconnects is the value if a client has ended the conversation and begun another one: because of
+	// what happened, or since it begins one for each call.
+	reconnects = "reconnects"
 	// early is the value if a client does not wait for as long as it should.
 	early = "early"
 	// not precedes a revision that a client does not work with.
 	not = "not "
 )
 
-// continuesOrStops returns yes if the client continued after e, and stops if it has ended without. It
-// answers nothing for a client that began another conversation: such clients have one for each call.
+// continuesOrStops returns yes if the client continued after e. If it has ended without, it returns
+// reconnects or stops.
 func (c *Conversation) continuesOrStops(e *Event) (string, *Event) {
 	if c.continues(e) {
 		return yes, e
 	}
-	if c.hasEnded && c.next == nil {
+	if c.hasEnded && c.next != nil {
+		return reconnects, e
+	}
+	if c.hasEnded {
 		return stops, e
 	}
 	return "", nil
@@ -177,10 +183,6 @@ func sendsAgain(c *Conversation, e *Event) (string, *Event) {
 	}
 	return c.noIfSilent(e)
 }
-
-// soon is the time within which a client begins again because of a lost session. Later, another process
-// of the client may have begun.
-const soon = 5 * time.Second
 
 // beginsAgain looks for another handshake after the server refused a request because its session is
 // lost.

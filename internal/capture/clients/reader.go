@@ -121,6 +121,7 @@ func (r *Reader) Conversations() []*Conversation {
 		c.hasEnded = r.ClientsEnded
 		if before := newest[c.Client]; before != nil {
 			before.next = c
+			c.previous = before
 		}
 		newest[c.Client] = c
 		if wait := waits[c.Client]; c.shortestWait > 0 && (wait == 0 || c.shortestWait < wait) {
