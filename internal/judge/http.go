@@ -39,6 +39,9 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Han
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	m := wire.ParseMessage(body)
 	if isLost {
+		if m.Method == "tools/call" {
+			s.countCall(jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))
+		}
 		refuseSession(w, m.ID)
 		return
 	}

@@ -16,6 +16,7 @@ import (
 // A testClient posts messages to a server in a session.
 type testClient struct {
 	t            *testing.T
+	server       *Server
 	url, session string
 }
 
@@ -25,9 +26,10 @@ func newClient(t *testing.T, o Options) *testClient {
 	o.Slow = time.Millisecond
 	o.Patience = time.Millisecond
 	o.SessionID = func() string { return "session" }
-	server := httptest.NewServer(New(o).Handler(t.Context()))
+	probes := New(o)
+	server := httptest.NewServer(probes.Handler(t.Context()))
 	t.Cleanup(server.Close)
-	c := &testClient{t: t, url: server.URL}
+	c := &testClient{t: t, server: probes, url: server.URL}
 	resp, body := c.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + Revisions()[1] +
 		`","capabilities":{}}}`)
 	c.session = resp.Header.Get("Mcp-Session-Id")
@@ -113,6 +115,9 @@ func TestFaultsOfHTTP(t *testing.T) {
 	}
 	if status, body := c.call("plain"); status != 404 || !strings.Contains(body, "Session not found") {
 		t.Errorf("after %s: status %d, %s", lostTool, status, body)
+	}
+	if n := c.server.Called()["plain"]; n != 1 {
+		t.Errorf("the call that was refused with 404 counts as %d", n)
 	}
 }
 

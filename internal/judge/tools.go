@@ -127,23 +127,32 @@ type probe struct {
 // call runs a tool.
 func (s *Server) call(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	name := jsonraw.TextOrRaw(jsonraw.First(m.Params, "name"))
-	for _, t := range tools {
-		if t.name != name || s.IsBrief && !t.isBrief {
-			continue
-		}
-		s.mu.Lock()
-		s.called[name]++
-		s.mu.Unlock()
-		return mcpserver.Job{MayWait: t.run != nil, Run: func(ctx context.Context, send func([]byte)) []byte {
-			p := &probe{server: s, ctx: ctx, caller: c, m: m, send: send}
-			result := text(t.name + " is done.")
-			if t.run != nil {
-				result = t.run(p)
-			}
-			return s.compose(c, m, result)
-		}}
+	t := s.countCall(name)
+	if t == nil {
+		return mcpserver.Replying(wire.ComposeError(m.ID, -32602, "Unknown tool"))
 	}
-	return mcpserver.Replying(wire.ComposeError(m.ID, -32602, "Unknown tool"))
+	return mcpserver.Job{MayWait: t.run != nil, Run: func(ctx context.Context, send func([]byte)) []byte {
+		p := &probe{server: s, ctx: ctx, caller: c, m: m, send: send}
+		result := text(t.name + " is done.")
+		if t.run != nil {
+			result = t.run(p)
+		}
+		return s.compose(c, m, result)
+	}}
+}
+
+// countCall counts a call of a tool, and returns the tool. It returns nil if there is none of this name.
+func (s *Server) countCall(name string) *tool {
+	for i := range tools {
+		t := &tools[i]
+		if t.name == name && (!s.IsBrief || t.isBrief) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.called[name]++
+			return t
+		}
+	}
+	return nil
 }
 
 // text returns a result with a text.

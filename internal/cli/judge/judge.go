@@ -69,10 +69,11 @@ call each tool once, in the order of the list: --script prints the calls.
 Without CLIENT, mcpc waits for clients until Ctrl-C or --max-time.
 
 "no" means that the client could have done it and did not, "stops" that it sent
-no request afterwards, and "not tried" that nothing asked for it. -o writes the
-report to a file: a page (.html), Markdown (.md), or text; with --json, JSON for
---matrix, which makes one table of a folder of reports. The exit code is 0 once
-the report is written, whatever the client did, except with --require.`,
+no request afterwards, "reconnects" that it then began another connection, and
+"not tried" that nothing asked for it. -o writes the report to a file: a page
+(.html), Markdown (.md), or text; with --json, JSON for --matrix, which makes
+one table of a folder of reports. The exit code is 0 once the report is written,
+whatever the client did, except with --require.`,
 		Example: `  mcpc judge --slow 1s -- sh -c 'mcpc judge --script | mcpc batch -s {url}'
   mcpc judge --require pages -- mcpc list -s {url}
   mcpc judge --json -o mcpc.json -- mcpc list -- {command}
