@@ -31,6 +31,8 @@ func TestHostileSchemasAreBounded(t *testing.T) {
 		"unsatisfiable":   `{"type":"object","not":{}}`,
 		"a list":          `{"type":"array"}`,
 		"a huge text":     `{"type":"object","properties":{"a":{"type":"string","minLength":1000000000}},"required":["a"]}`,
+		"a huge maximum":  `{"type":"object","properties":{"a":{"type":"string","maxLength":9223372036854775807}}}`,
+		"a huge limit":    `{"type":"object","properties":{"a":{"type":"string","maxLength":4611686018427387904}}}`,
 		"a huge list":     `{"type":"object","properties":{"a":{"type":"array","minItems":1000000000}},"required":["a"]}`,
 		"a huge number":   `{"type":"object","properties":{"a":{"type":"number","minimum":1e999999999}},"required":["a"]}`,
 		"itself":          `{"$ref":"#"}`,

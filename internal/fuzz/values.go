@@ -218,7 +218,7 @@ func (l *list) addTexts(s schema.Schema, base json.RawMessage) {
 	}
 	repeat := func(unit string, n int) (string, bool) {
 		size := utf8.RuneCountInString(unit)
-		if n < 0 || n*len(unit)/size > maxText {
+		if n < 0 || n > maxText*size/len(unit) {
 			return "", false
 		}
 		return strings.Repeat(unit, n/size) + strings.Repeat("a", n%size), true

@@ -106,9 +106,11 @@ func (b *bench) fuzzTools(ctx context.Context, judged map[string]bool) {
 		tools = t.selectSequence(t.sequence)
 		budget = max(1, budget/len(t.sequence.calls)) // each call needs the other calls
 	}
-	for id := range b.violations { // nothing is sent now: no other goroutine adds one
+	b.mu.Lock()
+	for id := range b.violations {
 		t.earlier[id] = true
 	}
+	b.mu.Unlock()
 	b.isFuzzing = true
 	defer func() { b.isFuzzing = false }()
 	wantsToolError := b.rev >= conv.Rev20251125
