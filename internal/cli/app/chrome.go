@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client/process"
 	"mcpc/internal/pause"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
@@ -84,24 +86,36 @@ func screenshot(ctx context.Context, chrome []string, url string, width int, lim
 		"--user-data-dir="+filepath.Join(folder, "profile"), "--hide-scrollbars", "--mute-audio", "--no-first-run",
 		"--no-default-browser-check", "--disable-background-networking", "--disable-component-update",
 		"--disable-extensions", "--disable-sync", "--force-device-scale-factor=1", url)
+	p, err := process.Start(process.Command{Args: argv})
+	if err != nil {
+		return nil, chromeFailed(chrome, err.Error())
+	}
+	outputEnded := make(chan struct{})
+	p.Watch(func([]byte) {}, outputEnded)
+	go func() {
+		defer close(outputEnded)
+		_, _ = io.Copy(io.Discard, p.Stdout)
+	}()
 	running, stop := context.WithTimeout(ctx, limit+startTime)
 	defer stop()
-	cmd := exec.CommandContext(running, argv[0], argv[1:]...)
-	cmd.WaitDelay = time.Second // its helpers may keep its output open
-	said, err := cmd.CombinedOutput()
+	select {
+	case <-p.Exited:
+	case <-running.Done():
+	}
+	p.End()
 	if ctx.Err() != nil {
 		return nil, cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	}
-	data, unread := os.ReadFile(picture)
-	if unread == nil {
+	data, err := os.ReadFile(picture)
+	if err == nil {
 		return data, nil
 	}
-	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
-	text := lines[len(lines)-1]
-	if err != nil {
-		text = err.Error() + ": " + text
+	ending := p.State().String()
+	if running.Err() != nil {
+		ending = fmt.Sprintf("it has not ended after %v", limit+startTime)
 	}
-	return nil, chromeFailed(chrome, text)
+	lines := strings.Split(strings.TrimSpace(p.Stderr.Text()), "\n")
+	return nil, chromeFailed(chrome, ending+": "+lines[len(lines)-1])
 }
 
 // chromeFailed returns the error for a browser that made no picture.
