@@ -59,13 +59,12 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Han
 		if s.cutStream(w, session, m) {
 			return
 		}
-	}
-	next.ServeHTTP(w, r)
-	if name == lostTool && session != "" {
+	case lostTool:
 		s.mu.Lock()
-		s.lost[session] = true
+		s.lost[session] = session != "" // before the client can get the response and send its next request
 		s.mu.Unlock()
 	}
+	next.ServeHTTP(w, r)
 }
 
 // refuseSession responds that the session is unknown.
@@ -107,28 +106,30 @@ func (s *Server) cutStream(w http.ResponseWriter, session string, m *wire.Messag
 	if !s.isFirst(cutTool) {
 		return false
 	}
-	s.mu.Lock()
-	id := fmt.Sprintf("cut-%d", len(s.cut)+1)
-	if session != "" {
-		s.cut[id] = s.compose(mcpserver.Caller{}, m, text("The stream was resumed."))
+	if session == "" {
+		beginEvents(w)
+		return true
 	}
+	s.mu.Lock()
+	s.cutResponse = s.compose(mcpserver.Caller{}, m, text("The stream was resumed."))
 	s.mu.Unlock()
 	beginEvents(w)
-	if session != "" {
-		// A notification, as clients of older revisions cannot read an event without data.
-		note := wire.ComposeNotification("notifications/message", []byte(`{"level":"info","data":"The stream ends here."}`))
-		_, _ = fmt.Fprintf(w, "id: %s\nretry: 100\ndata: %s\n\n", id, note)
-	}
+	// A notification, as clients of older revisions cannot read an event without data.
+	note := wire.ComposeNotification("notifications/message", []byte(`{"level":"info","data":"The stream ends here."}`))
+	_, _ = fmt.Fprintf(w, "id: %s\nretry: 100\ndata: %s\n\n", cutEvent, note)
 	return true
 }
+
+// cutEvent is the id of the last event before the cut.
+const cutEvent = "cut"
 
 // resume sends the response of a cut stream to a client that names its last event, and reports whether
 // it did.
 func (s *Server) resume(w http.ResponseWriter, r *http.Request) bool {
 	s.mu.Lock()
-	response := s.cut[r.Header.Get("Last-Event-ID")]
+	response := s.cutResponse
 	s.mu.Unlock()
-	if response == nil {
+	if response == nil || r.Header.Get("Last-Event-ID") != cutEvent {
 		return false
 	}
 	beginEvents(w)

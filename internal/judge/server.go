@@ -47,17 +47,15 @@ type Server struct {
 	hasStateless bool
 	// ignoredCursors counts the empty cursors that clients have not followed.
 	ignoredCursors int
-	// lost are the sessions that HTTP requests no longer find, and cut the responses of cut streams by
-	// the id of their last event.
-	lost map[string]bool
-	cut  map[string][]byte
+	// lost are the sessions that HTTP requests no longer find. cutResponse is the response that the cut
+	// stream lacks.
+	lost        map[string]bool
+	cutResponse []byte
 }
 
 // New returns a Server.
 func New(o Options) *Server {
-	s := &Server{
-		Options: o, called: map[string]int{}, handled: map[string]bool{}, lost: map[string]bool{}, cut: map[string][]byte{},
-	}
+	s := &Server{Options: o, called: map[string]int{}, handled: map[string]bool{}, lost: map[string]bool{}}
 	s.server = mcpserver.New(s, mcpserver.Options{
 		Name: "mcpc judge", Eras: eras(o.Revision), SessionID: o.SessionID, MaxSessions: maxSessions,
 		Dropped: func() {}, ServesSSE: s.servesSSE(),
