@@ -78,7 +78,7 @@ the language.`,
 		Example: `  mcpc call get-sum a=1 b=2 -s demo --record sums.jsonl
   mcpc call get-sum a=1 b=2 -- mcpc mock sums.jsonl --stdio
   mcpc mock sums.jsonl --listen 127.0.0.1:3001 --fail-on-miss
-  mcpc list -- mcpc mock sums.jsonl --stdio --until last --then demo
+  mcpc list -- mcpc mock sums.jsonl --stdio --until last -- mcpc demo --stdio
   mcpc mock --script fault.txt --listen 127.0.0.1:3001
   mcpc list -- mcpc mock --script fault.txt --stdio
   mcpc describe -vv -- mcpc mock --script fault.txt --stdio`,

@@ -56,8 +56,8 @@ type handle struct {
 }
 
 // newPlan reads the conversation of the exchange that --until names.
-func newPlan(f *cmdutil.Factory, rec mock.Recording, all []*rows.Row, word string) (*plan, error) {
-	until, err := findUntil(f, rec, all, word)
+func newPlan(f *cmdutil.Factory, rec mock.Recording, all []*rows.Row, o untilOptions) (*plan, error) {
+	until, err := findUntil(f, rec, all, o)
 	if err != nil {
 		return nil, err
 	}

@@ -142,6 +142,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 		defer s.close(ctx)
 		options.Pass = s.send
 	}
+	o.until.capture = word
 	target, err := openLive(ctx, f, o.until, rec, rows)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/mock"
 	"mcpc/internal/render/term"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -29,6 +30,8 @@ type untilOptions struct {
 	bind        []string
 	// argv is the command after --, or nil.
 	argv []string
+	// capture is the recording, as the user named it.
+	capture string
 	// asRecorded is set to serve the era of the recording only: without --era.
 	asRecorded bool
 }
@@ -46,6 +49,9 @@ func (o *untilOptions) validate(f *cmdutil.Factory, play playOptions) error {
 		return nil
 	case o.until == "":
 		return usage.New("--then and a command after -- need --until: the first exchange that the server answers", example)
+	case o.then == "--" || strings.Contains(o.then, " "): // a command as the value of --then
+		return usage.New("--then takes a URL or a name; a server's command goes after --, without --then",
+			wire.Run("mock CAPTURE --until N -- COMMAND"))
 	case o.then == "" && len(o.argv) == 0:
 		return usage.New("--until needs the server that answers from there on", example)
 	case o.then != "" && o.argv != nil:
@@ -83,7 +89,7 @@ func openLive(
 			return nil, err
 		}
 	}
-	p, err := newPlan(f, rec, all, o.until)
+	p, err := newPlan(f, rec, all, o)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +213,8 @@ func (l *live) close() {
 
 // findUntil returns the index of the exchange that --until names: a number as mcpc log shows it, last, or
 // a filter, which selects the first exchange that matches.
-func findUntil(f *cmdutil.Factory, rec mock.Recording, all []*rows.Row, word string) (int, error) {
+func findUntil(f *cmdutil.Factory, rec mock.Recording, all []*rows.Row, o untilOptions) (int, error) {
+	word := o.until
 	if len(rec.Exchanges) == 0 {
 		return 0, usage.New("the recording has no request of a client", "")
 	}
@@ -237,7 +244,8 @@ func findUntil(f *cmdutil.Factory, rec mock.Recording, all []*rows.Row, word str
 	if found < 0 {
 		return 0, usage.New(
 			fmt.Sprintf("--until %s is no request of the client in the recording, which has #%s to #%s",
-				word, rec.Exchanges[0].Number, rec.Exchanges[last].Number), wire.Run("log")+" lists them")
+				word, rec.Exchanges[0].Number, rec.Exchanges[last].Number),
+			wire.Run("log "+shellwords.Quote(o.capture))+" lists them")
 	}
 	if mcp.IsOpening(rec.Exchanges[found].Method) {
 		return 0, usage.New("--until "+word+" is the handshake, so nothing would be played before it",
