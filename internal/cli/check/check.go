@@ -149,7 +149,7 @@ func (o *options) readWords(f *cmdutil.Factory, words []string) error {
 	}
 	if o.probes.Fuzz.On {
 		return usage.New("--fuzz calls the tools of a server, and "+word+" is a recording",
-			wire.Run("check demo --fuzz")+" names a server")
+			wire.Run("check demo --fuzz")+" names a server, and "+wire.Run("check --fuzz -- COMMAND")+" starts one")
 	}
 	if f.ServerGiven || o.argv != nil {
 		return usage.New("a capture and a server are given", "use only one of them")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/fuzz"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint"
 	"mcpc/internal/render/term"
@@ -41,6 +42,10 @@ func explainRule(ctx context.Context, f *cmdutil.Factory, word string) error {
 		if r.Capability != "any" {
 			capability = "servers that declare " + r.Capability
 		}
+		judged := modeWords[r.Mode]
+		if r.Mode == lint.Calls && slices.Contains(fuzz.Rules, r.ID) {
+			judged = "check --call TOOL calls a tool, or check --fuzz many tools"
+		}
 		return term.Facts(w, st, [][]string{
 			{"rule", r.ID},
 			{"says", r.Title},
@@ -48,7 +53,7 @@ func explainRule(ctx context.Context, f *cmdutil.Factory, word string) error {
 			{"revisions", r.Range},
 			{"transport", r.Transport},
 			{"servers", capability},
-			{"judged", modeWords[r.Mode]},
+			{"judged", judged},
 			{"tags", strings.Join(r.Tags, ", ")},
 			{"fix", r.Fix},
 			{"source", r.Source},

@@ -20,8 +20,14 @@ func UnknownFlag(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		hint := cmdutil.CommandHint(cmd, " --help") + " shows the flags"
+		var flag *pflag.Flag
 		if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-			for _, example := range missing.GetFlag().Annotations[cmdutil.ExampleAnnotation] {
+			flag = missing.GetFlag()
+		} else if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			flag = invalid.GetFlag()
+		}
+		if flag != nil {
+			for _, example := range flag.Annotations[cmdutil.ExampleAnnotation] {
 				hint = "for example " + wire.Hint(example) + "; " + hint
 			}
 		}

@@ -225,7 +225,7 @@ func CheckMisplaced(f *cmdutil.Factory, verb string, words, argv []string) error
 
 // flagsOfMCPC are flags of mcpc that users write after a server's command by mistake, and that few
 // servers have.
-var flagsOfMCPC = []string{"json", "jq", "wire", "explain", "no-validate", "curl", "dry-run", "max-time"}
+var flagsOfMCPC = []string{"json", "jq", "wire", "explain", "no-validate", "curl", "dry-run", "max-time", "fuzz"}
 
 // NoteFlagsAfterDashes prints a note if a flag of mcpc is among the arguments of a server's
 // command, where mcpc does not read it.

@@ -150,7 +150,7 @@ var CommandSynonyms = []CommandSynonym{
 	{"mock-server, fake, stub, simulate", "did you mean `mock {last}`? `demo` is a server to try"},
 	{"snapshot, lock, freeze", "did you mean `diff --lock {}`?"},
 	{"compare", "did you mean `diff {A B}`?"},
-	{"fuzz", "did you mean `check --negative {}`?"},
+	{"fuzz, fuzz-test, fuzzer", "did you mean `check --fuzz {}`?"},
 
 	// bridges and code
 	{"bridge, mcp-remote, mcp-proxy, supergateway, gateway, aggregate, aggregator, hub", "did you mean `serve {URL}`?"},
