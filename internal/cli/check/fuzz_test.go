@@ -71,6 +71,9 @@ func TestFuzzPrintsCallsThatFailAgain(t *testing.T) {
 			if !isSame {
 				t.Errorf("%s: %s exits with %d: %s", tool.Name, f.Repeat, again.Code, said)
 			}
+			if rule == "fuzz-repeat" && !strings.Contains(said, rule) {
+				t.Errorf("%s: %s does not show the difference: %s", tool.Name, f.Repeat, said)
+			}
 			if !strings.Contains(f.Step, `"call":"`+tool.Name+`"`) {
 				t.Errorf("%s: the step is %s", tool.Name, f.Step)
 			}
@@ -118,7 +121,7 @@ func TestFuzzStopsWhenTheServerIsOverloaded(t *testing.T) {
 		t.Errorf("exit code %d, %d requests after HTTP 429", code, late.Load())
 	}
 	said := strings.Join(r.Notes, "\n")
-	if !strings.Contains(said, "HTTP 429, retry after 30") || !strings.Contains(said, "the test ended after") {
+	if !strings.Contains(said, "HTTP 429, retry after 30 s") || !strings.Contains(said, "the test ended after") {
 		t.Errorf("notes: %s", said)
 	}
 	for _, f := range r.Findings {

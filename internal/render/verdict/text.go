@@ -172,5 +172,9 @@ func (t *textWriter) writeFinding(f Finding) {
 		row("see", "mcpc show "+e.Exchange)
 	}
 	row("again", f.Repeat)
-	row("step", f.Step)
+	name := "step"
+	for _, line := range f.stepLines() {
+		row(name, line)
+		name = ""
+	}
 }

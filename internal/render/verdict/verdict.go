@@ -225,9 +225,22 @@ func (f *Finding) plainText() string {
 	add("revisions", strings.Join(f.Revisions, ", "))
 	add("fix", f.Fix)
 	add("source", f.Source)
-	add("repeat", f.Repeat)
-	add("step", f.Step)
+	add("again", f.Repeat)
+	add("step", strings.Join(f.stepLines(), "\n"))
 	return strings.Join(lines, "\n")
+}
+
+// stepLines returns the steps of a finding as items of the list "steps" in a *.mcpc.yaml, each in a
+// line. It returns nil if the finding has none.
+func (f *Finding) stepLines() []string {
+	if f.Step == "" {
+		return nil
+	}
+	steps, err := jsonraw.Array([]byte(f.Step))
+	if err != nil {
+		return []string{"- " + f.Step}
+	}
+	return sliceutil.Map(steps, func(step json.RawMessage) string { return "- " + string(step) })
 }
 
 // Unfinished says why the server could not be judged completely: the failed step of the ladder, or

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/english"
@@ -22,6 +23,8 @@ import (
 	"mcpc/internal/mcp"
 	"mcpc/internal/saved"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
@@ -43,6 +46,7 @@ type FuzzOptions struct {
 // declare adds the flags of the options to flags.
 func (o *FuzzOptions) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.On, "fuzz", false, "also call the tools that only read, or the named ones, with generated arguments")
+	_ = flags.SetAnnotation("fuzz", cmdutil.ExampleAnnotation, []string{"--fuzz get-sum"})
 	flags.StringArrayVar(&o.Unsafe, "fuzz-unsafe", nil, "fuzz this `tool` too, although it may change something")
 	flags.StringVar(&o.From, "from", "",
 		"fuzz each call of this `recording`: the other calls are made as recorded, with the ids of this server")
@@ -192,7 +196,7 @@ func (t *fuzzTest) selectTools() []fuzz.Tool {
 	}
 	for _, name := range slices.Concat(o.Tools, o.Unsafe) {
 		if !slices.Contains(listed, name) {
-			t.fuzzFailure = usage.Outcome(usage.New("--fuzz: the server lists no tool "+name,
+			t.fuzzFailure = usage.Outcome(usage.New(suggest.OrMeant("--fuzz: the server lists no tool "+name, name, listed),
 				wire.RunOnServer("list")+" shows them"))
 		}
 	}
@@ -385,6 +389,9 @@ func (t *fuzzTest) repeatWords(f fuzz.Failure, a answer) string {
 	if t.sequence != nil {
 		return "" // no single command makes several calls
 	}
+	if f.Rule == fuzz.RuleRepeat || f.Rule == fuzz.RuleChanges { // only a comparison of calls shows it
+		return t.checkWords(f)
+	}
 	words := []string{"call", shellwords.Quote(f.Tool), shellwords.Quote(string(f.Args))}
 	words = append(words, "--protocol", t.cleanSession.Revision())
 	if !f.IsValid {
@@ -396,6 +403,17 @@ func (t *fuzzTest) repeatWords(f fuzz.Failure, a answer) string {
 	if a.Kind == wire.Timeout {
 		words = append(words, "--timeout", max(a.Took.Round(time.Second), time.Second).String())
 	}
+	return strings.Join(words, " ")
+}
+
+// checkWords returns the words of the mcpc command that tests again what a failure is about.
+func (t *fuzzTest) checkWords(f fuzz.Failure) string {
+	tools := []string{f.Tool}
+	if f.Rule == fuzz.RuleChanges { // the answers of the other tools show it
+		tools = t.request.Send.Fuzz.Tools
+	}
+	words := slices.Concat([]string{"check", "--fuzz"}, sliceutil.Map(tools, shellwords.Quote),
+		[]string{"--only", f.Rule, "--era", t.cleanSession.Revision()})
 	return strings.Join(words, " ")
 }
 

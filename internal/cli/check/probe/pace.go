@@ -147,6 +147,9 @@ func (p *pacer) recordResponse(resp *http.Response) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		p.stopped = "stopped: the server returned HTTP " + strconv.Itoa(resp.StatusCode)
 		if after := strings.TrimSpace(resp.Header.Get("Retry-After")); after != "" {
+			if strings.Trim(after, "0123456789") == "" { // else it is a date
+				after += " s"
+			}
 			p.stopped += ", retry after " + after
 		}
 	}

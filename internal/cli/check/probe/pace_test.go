@@ -120,7 +120,7 @@ func TestFactsOfResponses(t *testing.T) {
 	}{
 		{200, http.Header{"Mcp-Session-Id": {"x"}}, "", false},
 		{401, http.Header{"Www-Authenticate": {"Bearer"}}, "", true},
-		{429, http.Header{"Retry-After": {" 30 "}}, "stopped: the server returned HTTP 429, retry after 30", false},
+		{429, http.Header{"Retry-After": {" 30 "}}, "stopped: the server returned HTTP 429, retry after 30 s", false},
 		{503, nil, "stopped: the server returned HTTP 503", false},
 	} {
 		o, _ := settled(t)
