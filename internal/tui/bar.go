@@ -70,11 +70,11 @@ func (m *model) barParts() []barPart {
 	if n := len(a.questions); n > 0 && !isAnswering {
 		text := "? " + countNoun(n, "question", "questions") + ": a answers"
 		if m.focus == paneForm { // it takes the letter
-			text = "? " + countNoun(n, "question", "questions") + ": Esc and a answers"
+			text = "? " + countNoun(n, "question", "questions") + ": Esc, then a answers; the call goes on"
 		}
 		parts = append(parts, barPart{cells.Alarm, text, "? " + english.Thousands(n) + " a", (*model).answerNext})
 	}
-	holding := "‖ holding " + countNoun(len(a.held), "message", "messages") + ": "
+	holding := "‖ holding " + describeHeld(a.held) + ": "
 	if n := len(a.held); n > 0 {
 		left := formatTimer(m.firstRelease().Sub(m.opt.Now()))
 		text := holding + "Tab selects, e edits, I stops, first let go in " + left
@@ -93,6 +93,19 @@ func (m *model) barParts() []barPart {
 		parts = append(parts, barPart{cells.Accent, text, short, (*model).showNewConversation})
 	}
 	return parts
+}
+
+// describeHeld says which message is held, or how many.
+func describeHeld(held []view.Held) string {
+	if len(held) != 1 {
+		return countNoun(len(held), "message", "messages")
+	}
+	h := held[0]
+	text := firstText(h.Name, h.Method, "message")
+	if h.Dir == "received" {
+		return "1 message, from the server: " + text
+	}
+	return "1 message, to the server: " + text
 }
 
 // barDetails returns what the bar says after its counts, if there is room.

@@ -25,7 +25,7 @@ type conversationList struct {
 }
 
 // quickFilters are the filters under the conversations.
-var quickFilters = []string{"is:open,cancelled", "is:error", "has:question", "has:finding"}
+var quickFilters = []string{"is:open,cancelled", "is:error", "has:question", "has:finding", "dur:>1s"}
 
 // shownID returns the ID of the shown conversation, or "" if all are shown. A conversation that the
 // view chose at the start applies only to the Talk view without a filter: filters and lists of

@@ -398,20 +398,30 @@ func (f *form) Key(name, text string) string {
 		return f.Buttons[0]
 	case "ctrl+d":
 		f.removeItem()
-	case "enter":
+	case "enter", "space":
 		if f.focused >= len(all) {
 			return f.Buttons[f.focused-len(all)]
 		}
-		f.moveFocus(1)
+		if name == "space" {
+			f.typeKey(name, text)
+		} else {
+			f.moveFocus(1)
+		}
 	default:
 		if f.focused < len(all) {
-			all[f.focused].key(name, text)
-			f.followNewItem(all[f.focused], name)
+			f.typeKey(name, text)
 		} else if step := map[string]int{"left": -1, "right": 1}[name]; step != 0 { // between the buttons
 			f.focused = max(len(all), min(f.focused+step, len(all)+len(f.Buttons)-1))
 		}
 	}
 	return ""
+}
+
+// typeKey passes a key to the focused field.
+func (f *form) typeKey(name, text string) {
+	q := f.current()
+	q.key(name, text)
+	f.followNewItem(q, name)
 }
 
 // moveFocus moves the focus by step fields or buttons, after the last of which the first one follows. It

@@ -161,3 +161,12 @@ func TestFormOfHostileSchemaIsBounded(t *testing.T) {
 		f.Content()
 	}
 }
+
+func TestSpacePressesAButton(t *testing.T) {
+	f := newForm(json.RawMessage(`{"properties":{"a":{"type":"string"}}}`), nil, "Call")
+	f.Key("space", " ")
+	f.Key("tab", "")
+	if got := f.Key("space", " "); got != "Call" {
+		t.Errorf("Space on the button presses %q", got)
+	}
+}

@@ -61,6 +61,9 @@ func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
 			return a.run(m)
 		}
 	}
+	if press.Text != "" {
+		return m.showMessage("no key does this: " + press.Text + "; ? lists the keys")
+	}
 	return nil
 }
 
@@ -137,6 +140,7 @@ func actions() []action {
 			func(m *model) tea.Cmd { m.list().toggleFold(); return nil },
 		},
 		{"search", []string{"/"}, "filter the list; in the detail, search", (*model).search},
+		{"errors", []string{"!"}, "show the exchanges that failed", (*model).showFailed},
 		{"next", []string{"n"}, "next match of a search, else a note", (*model).nextMatchOrNote},
 		{"before", []string{"N"}, "match before", func(m *model) tea.Cmd { return m.findNext(-1) }},
 		{"quit", []string{"q"}, "end the view", func(*model) tea.Cmd { return tea.Quit }},
@@ -223,8 +227,7 @@ func (m *model) openSelected() tea.Cmd {
 	return m.openDetail(it.key)
 }
 
-// goBack goes one step back: from a search to the detail, from the detail to the list, and from the
-// list to the conversations.
+// goBack goes one step back: from a search to the detail, and from the detail or another pane to the list.
 func (m *model) goBack() tea.Cmd {
 	listIsBesideDetail := m.focus == paneMain && m.detail.key != "" && m.isWide()
 	switch {
@@ -243,7 +246,6 @@ func (m *model) goBack() tea.Cmd {
 		m.setSearch("")
 	case m.focus == paneMain:
 		m.closeDetail()
-		m.focus = paneConversations
 	}
 	return nil
 }
@@ -303,6 +305,15 @@ func (m *model) search() tea.Cmd {
 			return m.findNext(1)
 		},
 	)
+}
+
+// showFailed shows the exchanges that failed.
+func (m *model) showFailed() tea.Cmd {
+	if m.view > viewTime {
+		m.view = viewTalk
+	}
+	m.focus = paneMain
+	return m.setFilter("is:error")
 }
 
 // nextMatchOrNote selects the next match of a search in the detail, or else edits the note.

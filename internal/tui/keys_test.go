@@ -663,3 +663,29 @@ func TestSlowestFirst(t *testing.T) {
 		}
 	})
 }
+
+func TestExclamationMarkShowsFailed(t *testing.T) {
+	play(t, 120, 30, nil, newActor(), func(p *player) {
+		p.keys("4", "!")
+		p.shows("is:error")
+		if p.m.view != viewTalk {
+			t.Errorf("the view is %d", p.m.view)
+		}
+	})
+}
+
+func TestUnknownKeySaysWhereKeysAre(t *testing.T) {
+	play(t, 120, 30, nil, newActor(), func(p *player) {
+		p.keys("Z")
+		p.shows("no key does this: Z; ? lists the keys")
+	})
+}
+
+func TestEscInTheListKeepsTheKeysThere(t *testing.T) {
+	play(t, 120, 30, nil, newActor(), func(p *player) {
+		p.keys("esc")
+		if p.m.focus != paneMain {
+			t.Errorf("the pane %d has the keys", p.m.focus)
+		}
+	})
+}

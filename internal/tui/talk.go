@@ -24,13 +24,17 @@ type talkColumns struct{ time, lane, answer, took, bar int }
 // The sizes of the Talk view in columns.
 const (
 	talkTimeMinWidth   = 56 // from this width there is a time
+	talkExactMinWidth  = 90 // from this width the time has milliseconds
 	talkBarMinWidth    = 76 // from this width there is a bar
 	talkAnswerMinWidth = 44 // if this is left, responses are beside their requests
 )
 
 // talkColumnsFor computes the layout of the Talk view for w columns.
 func talkColumnsFor(w int) talkColumns {
-	c := talkColumns{time: 8, took: 8}
+	c := talkColumns{time: len(timeFormat), took: 8}
+	if w >= talkExactMinWidth {
+		c.time = len(exactTimeFormat)
+	}
 	if w >= talkBarMinWidth {
 		c.bar = 10 + (w-talkBarMinWidth)/10
 	}
@@ -108,6 +112,9 @@ func blockArrows(r *view.Row, lines []view.Line, isUnfolded bool, c talkColumns)
 func drawTalkLine(clock screenClock, r *view.Row, a arrow, c talkColumns, whole float64) cells.Line {
 	role, mark := stateMark(r)
 	startTime := clock.formatTime(r.Time)
+	if c.time == len(exactTimeFormat) {
+		startTime = clock.formatExactTime(r.Time)
+	}
 	if !a.isFirst {
 		mark = " "
 		startTime = ""

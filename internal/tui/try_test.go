@@ -29,7 +29,7 @@ func TestTryShowsEachKind(t *testing.T) {
 			p.keys("right")
 			p.shows(name)
 		}
-		p.keys("esc", "down", "enter")
+		p.keys("shift+tab", "down", "enter")
 		p.shows("weather")
 	})
 }
@@ -175,5 +175,25 @@ func BenchmarkTrySearch(b *testing.B) {
 	m.try.search.Set("other thing")
 	for b.Loop() {
 		m.listOffers()
+	}
+}
+
+func TestQuestionOfTheSentRequestOpensByItself(t *testing.T) {
+	for _, isWaiting := range []bool{true, false} {
+		a := newActor()
+		tries(t, 120, 30, a, func(p *player) {
+			p.keys("enter")
+			if isWaiting {
+				p.m.try.running = p.m.act.request
+			}
+			a.mu.Lock()
+			a.questions = []view.Question{asks()}
+			a.mu.Unlock()
+			p.run(p.m.loadWaiting())
+			p.settle()
+			if isOpen := p.m.act.answering.ID != ""; isOpen != isWaiting {
+				t.Errorf("waiting %t: the form of the question is open: %t", isWaiting, isOpen)
+			}
+		})
 	}
 }

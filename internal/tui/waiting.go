@@ -76,9 +76,21 @@ func (m *model) setWaiting(questions []view.Question, held []view.Held) {
 		m.focus = paneMain // the message that the user had selected is no longer held
 	}
 	a.sel = max(0, min(a.sel, len(held)-1))
+	m.openOwnQuestion()
 	if a.form != nil && a.answering.ID != "" {
 		stillAsked := func(q view.Question) bool { return q.ID == a.answering.ID }
 		a.isObsolete = !slices.ContainsFunc(questions, stillAsked)
+	}
+}
+
+// openOwnQuestion opens the form of a question to the request that the user has sent from the open form
+// and waits for. Anywhere else the form would take keys that are meant for something else.
+func (m *model) openOwnQuestion() {
+	a := &m.act
+	isWaiting := m.focus == paneForm && m.dialog == nil && a.request != nil && a.request == m.try.running
+	q := a.firstQuestion()
+	if isWaiting && q != nil && !q.Watched {
+		m.answerNext()
 	}
 }
 
