@@ -136,20 +136,20 @@ var acts = sync.OnceValue(func() map[string]act {
 			},
 		},
 		"step": {
-			call, "call", local,
+			call, "call", callsServer,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				text, err := a.Step(ctx, p.Request, p.File)
 				return textResult{text}, err
 			},
 		},
 		"app": {
-			func(p view.Powers) bool { return p.Call }, "call", callsServer,
+			call, "call", callsServer,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				return a.App(ctx, view.AppOpening{Target: p.Target, Tool: p.Tool, Confirmed: p.Confirmed})
 			},
 		},
 		"apprequest": {
-			func(p view.Powers) bool { return p.Call }, "call", callsServer,
+			call, "call", callsServer,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.AppRequest(ctx, p.App) },
 		},
 		"check": {

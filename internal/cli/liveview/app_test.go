@@ -56,3 +56,29 @@ func TestAppIsReadAndTalksToItsServer(t *testing.T) {
 		}
 	})
 }
+
+// A request that is not sent has no exchange: the exchange of an earlier request is not shown in its place.
+func TestRefusedRequestHasNoExchange(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "")
+	call := view.AppRequest{
+		Target: "demo", Method: "tools/call", Params: json.RawMessage(`{"name":"echo","arguments":{"message":"hi"}}`),
+	}
+	if sent, err := v.Actor.AppRequest(t.Context(), call); err != nil || sent.Key == "" {
+		t.Fatal(sent, err)
+	}
+	call.Params = json.RawMessage(`{"name":"no-such-tool"}`)
+	if sent, err := v.Actor.AppRequest(t.Context(), call); err == nil || sent.Key != "" {
+		t.Errorf("%+v, %v", sent, err)
+	}
+}
+
+// A request of a view that was closed does nothing.
+func TestClosedViewConnectsToNoServer(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "")
+	v.Actor.Close(t.Context())
+	if c, err := v.Actor.Catalog(t.Context(), "demo"); err == nil {
+		t.Errorf("%+v", c)
+	}
+}

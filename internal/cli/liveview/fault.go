@@ -139,12 +139,12 @@ func (a *Actor) removeFault(ctx context.Context, g *control.Group, id string) (s
 		return "", errors.New("this fault has fired or was removed")
 	}
 	fault := faults[i]
-	defer a.forget([]armedFault{fault})
 	ctx, cancel := context.WithTimeout(ctx, faultTime)
 	defer cancel()
 	if err := g.RemoveRule(ctx, fault.rule); err != nil {
-		return "", fmt.Errorf("the fault was not removed: %w", err)
+		return "", fmt.Errorf("the fault was not removed: %w", err) // if it has fired, followFaults forgets it
 	}
+	a.forget([]armedFault{fault})
 	return "removed: " + fault.Name + " for " + fault.Request, nil
 }
 

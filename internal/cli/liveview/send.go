@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
@@ -213,13 +214,20 @@ func (a *Actor) sentResult(
 	a.mu.Lock()
 	delete(a.consented, r.key())
 	a.mu.Unlock()
-	a.reading.Lock()
-	row := g.Record.LastRow(g.RecordTo, r.method, out.ID)
-	a.reading.Unlock()
+	method := r.method
+	if !out.OK() && out.Method != "" { // a request that was sent first may have failed, such as tools/list
+		method = out.Method
+	}
+	var row *rows.Row
+	if out.OK() || out.ID != nil { // else nothing was sent, and the newest row is of an earlier request
+		a.reading.Lock()
+		row = g.Record.LastRow(g.RecordTo, method, out.ID)
+		a.reading.Unlock()
+	}
+	if row == nil && out.OK() {
+		return view.Sent{Channel: exchange.ChannelOK}, nil // nothing is recorded
+	}
 	if row == nil {
-		if out.OK() {
-			return view.Sent{Channel: exchange.ChannelOK}, nil // nothing is recorded
-		}
 		return view.Sent{}, userError(g, out)
 	}
 	s := view.Sent{Channel: string(out.Kind)}

@@ -43,13 +43,10 @@ func (a *Actor) connection(ctx context.Context, server string) (*cmdutil.Factory
 	if server == "" {
 		return a.Factory, a.ownServer.Load(), wire.Outcome{}
 	}
-	a.mu.Lock()
-	t := a.tried[server]
+	t := a.triedAt(server)
 	if t == nil {
-		t = &triedServer{}
-		a.tried[server] = t
+		return a.Factory, nil, wire.Outcome{Kind: wire.Signal, Text: "the view has ended"}
 	}
-	a.mu.Unlock()
 	t.dialing.Lock()
 	defer t.dialing.Unlock()
 	if t.conn != nil {
@@ -83,6 +80,21 @@ func (a *Actor) connection(ctx context.Context, server string) (*cmdutil.Factory
 	a.mu.Unlock()
 	a.followLists(c)
 	return g, c, out
+}
+
+// triedAt returns the entry of a server in the form of -s, or nil if the view has ended.
+func (a *Actor) triedAt(server string) *triedServer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ctx.Err() != nil {
+		return nil
+	}
+	t := a.tried[server]
+	if t == nil {
+		t = &triedServer{}
+		a.tried[server] = t
+	}
+	return t
 }
 
 // followLists asks a server to report changes of its lists, if it can, until the view is closed.
@@ -120,8 +132,7 @@ func (a *Actor) Catalogs() int {
 // closeTried closes the connections of the Try view. The context of the Actor must have ended.
 func (a *Actor) closeTried(ctx context.Context) {
 	a.mu.Lock()
-	servers := a.tried
-	a.tried = nil
+	servers := a.tried // triedAt adds no more
 	a.mu.Unlock()
 	var closing sync.WaitGroup
 	for _, t := range servers {

@@ -26,7 +26,7 @@ func ReadApp(ctx context.Context, c *connect.Conn, tool mcp.Tool) (mcp.App, wire
 
 // appMethods are the requests that the page of a tool may send to its server, except tools/call.
 var appMethods = map[string]bool{
-	"resources/read": true, "resources/list": true, "resources/templates/list": true, "prompts/list": true, "ping": true,
+	"resources/read": true, "resources/list": true, "resources/templates/list": true, "prompts/list": true,
 }
 
 // RequestOfApp sends a request of the page of a tool to the page's server. A tool is called as CallTool
@@ -34,28 +34,33 @@ var appMethods = map[string]bool{
 func RequestOfApp(
 	ctx context.Context, c *connect.Conn, method string, params json.RawMessage, agreed Request,
 ) wire.Outcome {
+	members, _ := jsonraw.Object(params)
+	refused := func(text string) wire.Outcome {
+		return wire.Outcome{Kind: wire.Refused, Method: method, Name: members.Text("name"), Text: text}
+	}
 	if method != "tools/call" {
 		if !appMethods[method] {
-			return wire.Outcome{Kind: wire.Refused, Method: method, Text: "a page may not send this request"}
+			return refused("a page may not send this request")
 		}
 		return c.Do(ctx, client.Call{Method: method, Params: params})
 	}
-	members, _ := jsonraw.Object(params)
 	agreed.Name = members.Text("name")
 	tool, out := c.DefineOnce(ctx, agreed.Name)
+	if out.Kind == wire.InvalidArguments { // the server has no such tool, which no consent changes
+		return refused(out.Text)
+	}
 	if !out.OK() {
 		return out
 	}
 	if !mcp.ForApps(tool.Meta) {
-		text := "the tool " + agreed.Name + " is not for pages (visibility)"
-		return wire.Outcome{Kind: wire.Refused, Method: method, Name: agreed.Name, Text: text}
+		return refused("the tool " + agreed.Name + " is not for pages (visibility)")
 	}
 	// The arguments are one JSON object; nothing is given by --args ("") or as flat names (false).
 	var err error
 	object := string(jsonraw.OrEmpty(members.Value("arguments")))
 	agreed.Given, err = arguments.Parse(c.Env, []string{object}, "", false)
 	if err != nil {
-		return c.RefusedCall(agreed.Name, err.Error(), "")
+		return refused(err.Error())
 	}
 	out, _ = CallTool(ctx, c, &agreed)
 	return out
