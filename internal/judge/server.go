@@ -193,7 +193,7 @@ func (s *Server) list(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	page := 0
 	if cursor != nil {
 		page = 2
-		if string(cursor) == `"`+secondPage+`"` {
+		if jsonraw.TextOrRaw(cursor) == secondPage { // clients may escape its é
 			page = 1
 		} else {
 			s.mu.Lock()

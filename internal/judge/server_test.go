@@ -131,6 +131,9 @@ func TestPagesOfTools(t *testing.T) {
 	if len(names) != 1 || cursor != `""` {
 		t.Errorf("page 2: %q, %s", names, cursor)
 	}
+	if names, _ = c.list(`{"cursor":"page 2\/\u00e9=="}`); len(names) != 1 || names[0] != "second-page" {
+		t.Errorf("page 2 with an escaped cursor: %q", names)
+	}
 	names, cursor = c.list(`{"cursor":""}`)
 	if len(names) != 1 || cursor != "" {
 		t.Errorf("page 3: %q, %s", names, cursor)

@@ -279,6 +279,7 @@ func TestFactsOverStdio(t *testing.T) {
 		"lists again":           {"lists-again", "yes 3", []string{list, listed, `<"method":"notifications/tools/list_changed"`, list, listed}},
 		"ends after the change": {"lists-again", NotSeen, []string{list, listed, `<"method":"notifications/tools/list_changed"`, call("2", `"params":{}`)}},
 		"continues without":     {"lists-again", "no 2", []string{list, listed, `<"method":"notifications/tools/list_changed"`, call("2", `"params":{}`), `<"id":2,"result":{}`}},
+		"an escaped cursor":     {"pages", "yes 2", []string{list, `<"id":1,"result":{"nextCursor":"é/"}`, `>"id":2,"method":"tools/list","params":{"cursor":"\u00e9\/"}`}},
 		"an empty cursor":       {"empty-cursor", "yes 2", []string{list, `<"id":1,"result":{"nextCursor":""}`, `>"id":2,"method":"tools/list","params":{"cursor":""}`}},
 		"a null cursor":         {"pages", NotSeen, []string{list, `<"id":1,"result":{"nextCursor":null}`, list, listed}},
 		"a large page":          {"pages", "yes 2", []string{list, `<"id":1,"result":{` + big + `,"nextCursor":"n"}`, `>"id":2,"method":"tools/list","params":{"cursor":"n"}`}},
@@ -355,6 +356,27 @@ func TestFactsOverStdio(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestBadValues(t *testing.T) {
+	for _, c := range []struct {
+		fact, value string
+		isBad       bool
+	}{
+		{"pages", yes, false},
+		{"pages", no, true},
+		{"pages", NotTried, false},
+		{"large-result", stops, true},
+		{"large-result", reconnects, false},
+		{"retry-after", early, true},
+		{"works-with", not + "2024-11-05", true},
+		{"repeats-calls", yes, true},
+		{"repeats-calls", no, false},
+	} {
+		if got := (Finding{Name: c.fact, Value: c.value}).IsBad(); got != c.isBad {
+			t.Errorf("%s %s: %v", c.fact, c.value, got)
+		}
 	}
 }
 

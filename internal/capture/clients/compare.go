@@ -40,8 +40,11 @@ const (
 // IsSeen reports whether the traffic answers the question.
 func (f Finding) IsSeen() bool { return f.Value != NotSeen && f.Value != NotTried }
 
-// IsBad reports whether the value means that the client does not do what the fact asks for.
+// IsBad reports whether the value means that the client does not do what it should.
 func (f Finding) IsBad() bool {
+	if f.Name == repeatedCalls {
+		return f.Value == yes
+	}
 	isNot := strings.HasPrefix(f.Value, not) && f.IsSeen()
 	return f.Value == no || f.Value == stops || f.Value == early || isNot
 }

@@ -275,8 +275,9 @@ func (c *Conversation) index(e *Event) {
 	}
 }
 
-// pageKey returns the key in Conversation.sent of the requests of a page.
-func pageKey(method string, cursor []byte) string { return method + " " + string(cursor) }
+// pageKey returns the key in Conversation.sent of the requests of a page. The client may escape
+// characters of the cursor that the server did not.
+func pageKey(method string, cursor []byte) string { return method + " " + jsonraw.TextOrRaw(cursor) }
 
 // continues reports whether the client sent a request after an event and got its response, so that
 // it had the opportunity to react to the event.

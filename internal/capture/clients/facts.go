@@ -33,6 +33,9 @@ const (
 	none  = "none"
 )
 
+// repeatedCalls is the name of the only fact whose yes is bad.
+const repeatedCalls = "repeats-calls"
+
 const (
 	subscribe = "subscriptions/listen" // opens a stream of notifications
 	cancelled = "notifications/cancelled"
@@ -59,7 +62,7 @@ var Facts = []Fact{
 	{"pages", "Does it follow nextCursor?", followsCursor(isOtherCursor)},
 	{"empty-cursor", "Does it follow an empty nextCursor?", followsCursor(isEmptyCursor)},
 	{"respects-ttl", "Does it wait until ttlMs is over to list again?", respectsTTL},
-	{"repeats-calls", "Does it send an equal tool call again?", repeatsCalls},
+	{repeatedCalls, "Does it send an equal tool call again?", repeatsCalls},
 	{"progress-token", "Does it ask for the progress of tool calls?", sendsProgressToken},
 	{"cancels", "How does it cancel requests?", cancels},
 	{"cancels-in-flight", "Does it cancel only requests without a response?", cancelsInFlight},

@@ -93,7 +93,7 @@ whatever the client did, except with --require.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.require, "require", nil, "exit with 1 if one of these `facts` is no")
+	flags.StringSliceVar(&o.require, "require", nil, "exit with 1 if the client fails one of these `facts`")
 	flags.StringVar(&o.revision, "revision", "",
 		"offer only this `revision`, or any, and run the client once")
 	flags.StringVar(&o.matrix, "matrix", "", "make one table of the JSON reports in this `folder`")
