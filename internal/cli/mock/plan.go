@@ -32,6 +32,10 @@ type plan struct {
 	until    int
 	requests map[int]*wire.Message
 	results  map[int]json.RawMessage
+	// values are the values of the requests that may be handles, without those of --bind, and texts the
+	// texts of the results, by index.
+	values map[int][]string
+	texts  map[int]string
 	// before are the exchanges of the conversation before until. The value is true if the exchange changed
 	// something.
 	before map[int]bool
@@ -63,7 +67,7 @@ func newPlan(f *cmdutil.Factory, rec mock.Recording, all []*rows.Row, o untilOpt
 	}
 	p := &plan{
 		until: until, requests: map[int]*wire.Message{}, results: map[int]json.RawMessage{}, before: map[int]bool{},
-		readOnly: map[string]bool{},
+		values: map[int][]string{}, texts: map[int]string{}, readOnly: map[string]bool{},
 	}
 	byNumber := rowsByNumber(all)
 	for _, x := range rec.Exchanges {
@@ -96,8 +100,10 @@ func newPlan(f *cmdutil.Factory, rec mock.Recording, all []*rows.Row, o untilOpt
 			continue
 		}
 		p.requests[n] = m
+		p.values[n] = valuesOf(m)
 		if x.Response.Raw != nil && response.Result != nil {
 			p.results[n] = response.Result
+			p.texts[n] = textsOf(response.Result)
 		}
 		if n < until {
 			p.before[n] = false // analyze sets which of them changed something
@@ -275,11 +281,11 @@ func (p *plan) findBound() {
 	}
 }
 
-// valuesOf returns the values in a request that may be handles: those of the function valuesOf and of --bind.
+// valuesOf returns the values in a request that may be handles, with those of --bind.
 func (p *plan) valuesOf(user int) []string {
-	values := valuesOf(p.requests[user])
+	values := slices.Clone(p.values[user])
 	for _, value := range slices.Sorted(maps.Keys(p.bound)) {
-		if !slices.Contains(values, value) && hasWord(p.requests[user].Params, value) {
+		if !slices.Contains(values, value) && hasWord(textsOf(p.requests[user].Params), value) {
 			values = append(values, value)
 		}
 	}
@@ -293,10 +299,10 @@ func (p *plan) makerOf(value string, user int) int {
 		return maker
 	}
 	for _, n := range p.earlier() {
-		if n >= user || slices.Contains(valuesOf(p.requests[n]), value) {
+		if n >= user || slices.Contains(p.values[n], value) {
 			return -1
 		}
-		if !mcp.IsServerList(p.rows[n].Method) && hasWord(p.results[n], value) {
+		if !mcp.IsServerList(p.rows[n].Method) && hasWord(p.texts[n], value) {
 			return n
 		}
 	}
@@ -310,11 +316,10 @@ func (p *plan) findSharedValues(repeated map[int]bool) {
 		if !p.before[n] || repeated[n] {
 			continue
 		}
-		values := valuesOf(p.requests[n])
 	users:
 		for _, user := range p.later() {
-			for _, value := range valuesOf(p.requests[user]) {
-				if slices.Contains(values, value) {
+			for _, value := range p.values[user] {
+				if slices.Contains(p.values[n], value) {
 					p.problems = append(p.problems, fmt.Sprintf(
 						"%s has %s, as %s has, which may have changed something: the server must still have the change",
 						describeRow(p.rows[user]), jsonraw.Excerpt([]byte(value), maxShownValue), describeRow(p.rows[n])))
@@ -403,7 +408,7 @@ func (p *plan) repeat(ctx context.Context, conn *connect.Conn, b *match.Binder, 
 		for ; i < len(p.handles) && p.handles[i].maker == maker; i++ {
 			value := p.handles[i].value
 			_, isBound := p.bound[value] // Learn has bound it
-			if !out.OK() || isBound || hasWord(out.Result, value) {
+			if !out.OK() || isBound || hasWord(textsOf(out.Result), value) {
 				continue
 			}
 			present := counterpart(p.results[maker], out.Result, value)

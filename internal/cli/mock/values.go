@@ -73,20 +73,29 @@ func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-'
 }
 
-// hasWord reports whether a text or number in raw is the value, or a text has it as words.
-func hasWord(raw json.RawMessage, value string) bool {
+// textsOf returns the texts and numbers in a value, each followed by NUL.
+func textsOf(raw json.RawMessage) string {
 	n, err := jsonvalue.Parse(raw)
-	return raw != nil && err == nil && nodeHasWord(n, value)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	addTexts(&b, n)
+	return b.String()
 }
 
-// nodeHasWord reports the same as hasWord for a parsed value.
-func nodeHasWord(n *jsonvalue.Node, value string) bool {
-	if !n.IsLeaf() {
-		return slices.ContainsFunc(n.Kids, func(kid *jsonvalue.Node) bool { return nodeHasWord(kid, value) })
+// addTexts adds the texts of textsOf in n.
+func addTexts(b *strings.Builder, n *jsonvalue.Node) {
+	if n.Kind == jsonvalue.String || n.Kind == jsonvalue.Number {
+		b.WriteString(textOf(n) + "\x00")
 	}
-	isComparable := n.Kind == jsonvalue.String || n.Kind == jsonvalue.Number
-	return isComparable && indexWord(textOf(n), value) >= 0
+	for _, kid := range n.Kids {
+		addTexts(b, kid)
+	}
 }
+
+// hasWord reports whether a text has the value as words.
+func hasWord(text, value string) bool { return indexWord(text, value) >= 0 }
 
 // indexWord returns the index of the value in a text, where no word goes on before and after it, or -1.
 func indexWord(text, value string) int {

@@ -28,7 +28,7 @@ func TestWordsInResults(t *testing.T) {
 	for value, want := range map[string]bool{
 		"o-1234": true, "o-123": false, "1234": false, "o-99": true, "7": true, "demo://a/1": true, "made": true, "text": true, "content": false,
 	} {
-		if got := hasWord(json.RawMessage(result), value); got != want {
+		if got := hasWord(textsOf(json.RawMessage(result)), value); got != want {
 			t.Errorf("%s: %v", value, got)
 		}
 	}
