@@ -52,15 +52,16 @@ func Page(all []*clients.Client) []byte {
 
 // writePageCell writes the values of a client's fact.
 func writePageCell(b *bytes.Buffer, c *clients.Client, fact clients.Fact) {
-	class := "good"
+	class := "unseen"
 	for _, f := range c.Facts {
-		switch {
-		case f.Name != fact.Name:
-		case f.IsBad():
-			class = "bad"
-		case !f.IsSeen():
-			class = "unseen"
+		if f.Name != fact.Name || !f.IsSeen() {
+			continue
 		}
+		if f.IsBad() {
+			class = "bad"
+			break
+		}
+		class = "good"
 	}
 	fmt.Fprintf(b, `<td class="%s">`, class)
 	for i, text := range valuesOf(c, fact) {

@@ -162,7 +162,7 @@ func Markdown(all []*clients.Client) []byte {
 	var b bytes.Buffer
 	b.WriteString("## Clients\n\n| |")
 	for _, c := range all {
-		b.WriteString(" " + sanitize.MarkdownCell(clientTitle(c)) + "<br>" + c.Transport + " |")
+		b.WriteString(" " + sanitize.MarkdownCell(clientTitle(c)) + "<br>" + sanitize.Markdown(c.Transport) + " |")
 	}
 	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(all)) + "\n")
 	for _, fact := range clients.Facts {

@@ -127,6 +127,9 @@ func (o *options) validate(f *cmdutil.Factory, cmd *cobra.Command) error {
 	if len(modes) > 0 && o.client != nil {
 		return usage.New(modes[0]+" runs no client", "leave out the command after --")
 	}
+	if len(modes) > 0 && len(o.require) > 0 {
+		return usage.New("--require cannot be combined with "+modes[0], "it is for a client that mcpc judges")
+	}
 	if len(modes) > 1 {
 		return usage.New(modes[0]+" and "+modes[1]+" cannot be combined", "use only one of them")
 	}
