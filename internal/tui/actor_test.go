@@ -115,6 +115,9 @@ func (a *actor) Resend(_ context.Context, key string, message json.RawMessage, c
 }
 
 func (a *actor) Request(_ context.Context, r view.Request) (view.Sent, error) {
+	if a.confirm != "" && !r.Confirmed {
+		return view.Sent{Confirm: a.confirm}, nil
+	}
 	a.note("request", r.Target, r.Kind, r.Name, string(r.Arguments))
 	return view.Sent{Key: "42.4", Channel: "ok"}, nil
 }

@@ -89,6 +89,8 @@ func newModel(ctx context.Context, o Options) *model {
 	m.loader.ctx = ctx
 	m.palette = cells.Palette{Color: !o.NoColor}
 	m.conversations.known = map[string]bool{}
+	m.try.forms = map[string]*form{}
+	m.try.subscribed = map[string]bool{}
 	m.query.filter = o.Filter
 	m.query.line = newInput(o.Filter)
 	if o.Actor != nil {

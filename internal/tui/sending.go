@@ -339,36 +339,45 @@ func (m *model) sendAgain(r resendRequest) tea.Cmd {
 	if r.message != nil {
 		question = "send " + r.title + " again, edited?"
 	}
-	do := func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error) {
-		return a.Resend(ctx, r.key, r.message, confirmed)
-	}
-	return m.send(question, do, (*model).showSent)
+	return m.send(question, sender{
+		do: func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error) {
+			return a.Resend(ctx, r.key, r.message, confirmed)
+		},
+		show: (*model).showSent,
+	})
 }
 
-// A sender sends a request through an Actor. confirmed is set after the user's consent.
-type sender func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error)
+// A sender sends a request.
+type sender struct {
+	// begin is called each time before the request is sent.
+	begin func(m *model)
+	// do sends the request through an Actor. confirmed is set after the user's consent.
+	do func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error)
+	// show shows the exchange of the request. sent is nil if the request failed without an exchange, or if it
+	// needs the user's consent first.
+	show func(m *model, sent *view.Sent) tea.Cmd
+}
 
-// A sentHandler shows the exchange of a request. sent is nil if the request failed without an exchange, or if
-// the user did not confirm it.
-type sentHandler func(m *model, sent *view.Sent) tea.Cmd
-
-// send sends a request, and then calls show. If the request needs the user's consent, it asks the
+// send sends a request, and then shows its exchange. If the request needs the user's consent, it asks the
 // question, and sends the request after the consent.
-func (m *model) send(question string, do sender, show sentHandler) tea.Cmd {
+func (m *model) send(question string, r sender) tea.Cmd {
 	const confirmed = false
-	return m.sendAs(question, do, show, confirmed)
+	return m.sendAs(question, r, confirmed)
 }
 
 // sendAs sends a request, as send describes. confirmed is set if the user has already consented. If
 // the Actor still needs the user's consent, sendAs asks, and calls itself after the consent.
-func (m *model) sendAs(question string, do sender, show sentHandler, confirmed bool) tea.Cmd {
+func (m *model) sendAs(question string, r sender, confirmed bool) tea.Cmd {
 	actor := m.opt.Actor
 	m.showMessage("sending…")
+	if r.begin != nil {
+		r.begin(m)
+	}
 	return m.loader.runAction(func(ctx context.Context) change {
-		sent, err := do(ctx, actor, confirmed)
+		sent, err := r.do(ctx, actor, confirmed)
 		return func(m *model) tea.Cmd {
 			if err != nil {
-				return tea.Batch(m.showError(err), show(m, nil))
+				return tea.Batch(m.showError(err), r.show(m, nil))
 			}
 			if sent.Confirm != "" {
 				m.statusLine.flash = "" // nothing is sent yet
@@ -380,17 +389,17 @@ func (m *model) sendAs(question string, do sender, show sentHandler, confirmed b
 					yes:     "send it",
 					runAfter: func(m *model) tea.Cmd {
 						const confirmed = true
-						return m.sendAs(question, do, show, confirmed)
+						return m.sendAs(question, r, confirmed)
 					},
 				})
-				return nil
+				return r.show(m, nil)
 			}
 			text := sent.Text // of a failure, it names the kind
 			if text == "" || sent.Channel == "ok" {
 				text = strings.TrimSpace(strings.ReplaceAll(sent.Channel, "_", " ") + " " + text)
 			}
 			m.showMessage(text)
-			return tea.Batch(m.reload(), show(m, &sent))
+			return tea.Batch(m.reload(), r.show(m, &sent))
 		}
 	})
 }

@@ -24,8 +24,8 @@ type tryState struct {
 	texts   [][]searchText // of the offers of each list
 	search  input
 	seen    int              // the changes of lists that the catalog has
-	forms   map[string]*form // the forms that were left, by kind and name
-	// subscribed has the URIs of the resources whose updates are followed.
+	forms   map[string]*form // the forms that were left, by formRequest.key
+	// subscribed has the resources whose updates are followed, by formRequest.key.
 	subscribed map[string]bool
 	// running is the request that waits for its response; nil if there is none.
 	running *formRequest
@@ -82,7 +82,10 @@ func (m *model) tryServer(name string) tea.Cmd {
 			if err != nil {
 				return tea.Batch(m.showError(err), m.reload())
 			}
-			m.try = tryState{target: name, seen: seen, forms: map[string]*form{}, subscribed: map[string]bool{}}
+			m.try.target = name
+			m.try.seen = seen
+			m.try.kind = 0
+			m.try.search.Set("")
 			m.try.setCatalog(&catalog)
 			m.lists[viewTry].reset(false)
 			if m.dialog != nil || m.focus == paneFilter || m.focus == paneForm { // the user is typing
@@ -325,9 +328,7 @@ const (
 
 // leaveForm closes the form of a request, and keeps it for the next time.
 func (m *model) leaveForm() {
-	if m.try.forms != nil {
-		m.try.forms[m.act.request.key()] = m.act.form
-	}
+	m.try.forms[m.act.request.key()] = m.act.form
 	m.closeForm()
 }
 
@@ -382,18 +383,23 @@ func (m *model) requestFormKey(k tea.KeyPressMsg) tea.Cmd {
 
 // sendRequest sends a request, and shows its exchange: while it runs, and its result. The form stays open.
 func (m *model) sendRequest(r *formRequest, arguments json.RawMessage) tea.Cmd {
-	m.try.running = r
-	m.try.sentAt = m.opt.Now()
 	question := "send " + r.offer.Kind + " " + r.offer.Name + " to " + r.target + "?"
-	return m.send(question, func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error) {
-		return a.Request(ctx, view.Request{
-			Target: r.target, Kind: r.offer.Kind, Name: r.offer.Name, Arguments: arguments, Confirmed: confirmed,
-		})
-	}, func(m *model, sent *view.Sent) tea.Cmd { return m.showResult(r, arguments, sent) })
+	return m.send(question, sender{
+		begin: func(m *model) {
+			m.try.running = r
+			m.try.sentAt = m.opt.Now()
+		},
+		do: func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error) {
+			request := r.viewRequest(arguments)
+			request.Confirmed = confirmed
+			return a.Request(ctx, request)
+		},
+		show: func(m *model, sent *view.Sent) tea.Cmd { return m.showResult(r, arguments, sent) },
+	})
 }
 
-// showResult shows the exchange of a request. sent is nil if the request failed without an exchange, or if
-// the user did not confirm it.
+// showResult shows the exchange of a request, which runs no more. sent is nil if the request failed without
+// an exchange, or if it needs the user's consent first.
 func (m *model) showResult(r *formRequest, arguments json.RawMessage, sent *view.Sent) tea.Cmd {
 	if m.try.running == r {
 		m.try.running = nil
@@ -494,20 +500,20 @@ func (m *model) toggleSubscription() tea.Cmd {
 		return m.showMessage("select a resource of Try (T) first")
 	}
 	uri := o.Name
-	target := m.try.catalog.Target
-	on := !m.try.subscribed[uri]
+	r := m.requestOf(o)
+	on := !m.try.subscribed[r.key()]
 	done := "updates of " + uri + " are recorded now: 5 shows the stream"
 	if !on {
 		done = "its updates are not followed any more"
 	}
 	actor := m.opt.Actor
 	return m.loader.runAction(func(ctx context.Context) change {
-		err := actor.Subscribe(ctx, target, uri, on)
+		err := actor.Subscribe(ctx, r.target, uri, on)
 		return func(m *model) tea.Cmd {
 			if err != nil {
 				return m.showError(err)
 			}
-			m.try.subscribed[uri] = on
+			m.try.subscribed[r.key()] = on
 			return m.showMessage(done)
 		}
 	})

@@ -133,6 +133,37 @@ func TestTryRefusedOfferSaysWhy(t *testing.T) {
 	})
 }
 
+// A request that waits for the user's consent does not run, and runs after it.
+func TestTryRequestRunsAfterConsent(t *testing.T) {
+	a := newActor()
+	a.confirm = "delete_repo may delete"
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("enter").types("bug").keys("ctrl+s")
+		p.shows("delete_repo may delete")
+		if p.m.try.running != nil {
+			t.Error("the request runs before the consent")
+		}
+		p.keys("esc", "ctrl+x")
+		p.shows("no request is running")
+		p.keys("ctrl+s", "down", "enter")
+		p.did(a, `request  tool create_issue {"title":"bug"}`)
+	})
+}
+
+// The typed values of a form stay when the user tries a different server in between.
+func TestTryKeepsFormsOfEachServer(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("enter").types("kept").keys("esc")
+		for _, server := range []string{"other", ""} {
+			p.run(p.m.tryServer(server))
+			p.settle()
+		}
+		p.keys("enter")
+		p.shows("kept")
+	})
+}
+
 func TestTryListsAgainAfterChange(t *testing.T) {
 	a := newActor()
 	tries(t, 120, 30, a, func(p *player) {
