@@ -20,6 +20,7 @@ type actor struct {
 	held      []view.Held
 	faults    []view.ArmedFault
 	confirm   string
+	refusal   error // of answers
 	servers   []view.Server
 	login     *view.Login
 }
@@ -65,6 +66,9 @@ func (a *actor) Answer(_ context.Context, id string, an view.Answer) error {
 	a.note("answer", id, an.Action, string(an.Content))
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.refusal != nil {
+		return a.refusal
+	}
 	a.questions = nil
 	return nil
 }

@@ -836,10 +836,11 @@ func (q *field) drawOptions(active bool) cells.Line {
 }
 
 // questionForm returns the form for a question. For a page it only shows the address and never
-// opens it. A request without a form, such as sampling, gets one field for the JSON of its result.
+// opens it. A request without a form gets one field: for the text of a model, or for the JSON of the result.
 func questionForm(q *view.Question) *form {
 	schema := q.Schema
 	text := q.Message
+	var given json.RawMessage
 	if q.URL != "" {
 		schema = nil
 		host := q.URL
@@ -849,10 +850,16 @@ func questionForm(q *view.Question) *form {
 		text += "\nasks to open a page of " + host + ", which mcpc does not open:\n" + q.URL
 	} else if len(schema) == 0 && q.Method != "elicitation/create" {
 		text += "\n" + string(q.Params)
-		schema = json.RawMessage(`{"type":"object","properties":{"result":` +
+		schema = json.RawMessage(`{"type":"object","required":["result"],"properties":{"result":` +
 			`{"type":"object","title":"result","description":"the result to send"}}}`)
+		given = json.RawMessage(`{"result":{"roots":[]}}`)
+		if q.Method == "sampling/createMessage" {
+			schema = json.RawMessage(`{"type":"object","required":["result"],"properties":{"result":{"type":"string",` +
+				`"title":"answer","minLength":1,"description":"the text of the model, or the JSON of the whole result"}}}`)
+			given = nil
+		}
 	}
-	f := newForm(schema, nil, acceptButton, declineButton, cancelButton)
+	f := newForm(schema, given, acceptButton, declineButton, cancelButton)
 	f.Title = q.Server + " asks: " + q.Method
 	f.Text = text
 	return f

@@ -2,8 +2,11 @@ package tui
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+
+	"mcpc/internal/live/view"
 )
 
 // nested has each shape of a field.
@@ -169,4 +172,35 @@ func TestSpacePressesAButton(t *testing.T) {
 	if got := f.Key("space", " "); got != "Call" {
 		t.Errorf("Space on the button presses %q", got)
 	}
+}
+
+func TestModelIsAnsweredForWithText(t *testing.T) {
+	q := asks()
+	q.Method = "sampling/createMessage"
+	q.Schema = nil
+	f := questionForm(&q)
+	if _, ok := f.Content(); ok {
+		t.Error("an empty answer is valid")
+	}
+	press(f, "hello")
+	if got, ok := f.Content(); !ok || string(got) != `{"result":"hello"}` {
+		t.Errorf("%s, %t", got, ok)
+	}
+	q.Method = "roots/list"
+	if got, ok := questionForm(&q).Content(); !ok || string(got) != `{"result":{"roots":[]}}` {
+		t.Errorf("roots: %s, %t", got, ok)
+	}
+}
+
+func TestRefusedAnswerIsKept(t *testing.T) {
+	a := newActor()
+	q := asks()
+	q.Method = "sampling/createMessage"
+	q.Schema = nil
+	a.questions = []view.Question{q}
+	a.refusal = errors.New("it needs a role")
+	play(t, 120, 30, nil, a, func(p *player) {
+		p.keys("a").types("hello").keys("ctrl+s")
+		p.shows("it needs a role", "hello", "[ Accept ]")
+	})
 }

@@ -68,23 +68,35 @@ func responseSummary(doc *view.Detail) (name, text string) {
 		return "error", compactObject(failure)
 	}
 	result := jsonraw.First(message, "result")
-	blocks, _ := jsonraw.Array(jsonraw.First(result, "content"))
-	var texts []string
-	for _, block := range blocks {
-		members, _ := jsonraw.Object(block)
-		if text := members.Text("text"); text != "" {
-			texts = append(texts, text)
-		} else if kind := members.Text("type"); kind != "" {
-			texts = append(texts, "["+kind+"]")
-		}
-	}
-	if texts != nil {
+	if texts := blockTexts(doc.Row.Method, result); texts != nil {
 		return "result", strings.Join(texts, "\n")
 	}
 	if structured := compactObject(jsonraw.First(result, "structuredContent")); structured != "" {
 		return "result", structured
 	}
 	return "result", compactObject(result, "_meta")
+}
+
+// blockTexts returns the texts of the content of a tool's result, of the contents of a resource or of the
+// messages of a prompt. A block without a text gives its type, or its MIME type.
+func blockTexts(method string, result json.RawMessage) []string {
+	name := map[string]string{"resources/read": "contents", "prompts/get": "messages"}[method]
+	blocks, _ := jsonraw.Array(jsonraw.First(result, firstText(name, "content")))
+	var texts []string
+	for _, block := range blocks {
+		members, _ := jsonraw.Object(block)
+		before := ""
+		if name == "messages" {
+			before = members.Text("role") + ": "
+			members, _ = jsonraw.Object(members.Value("content"))
+		}
+		if text := members.Text("text"); text != "" {
+			texts = append(texts, before+text)
+		} else if kind := firstText(members.Text("type"), members.Text("mimeType")); kind != "" {
+			texts = append(texts, before+"["+kind+"]")
+		}
+	}
+	return texts
 }
 
 // messageOf returns the JSON of a body, or nil if it is not complete JSON.

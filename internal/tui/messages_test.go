@@ -22,6 +22,8 @@ func TestSummaryShowsMessages(t *testing.T) {
 		},
 		{"tools/call", `{"id":1,"method":"tools/call","params":{"name":"add"}}`, `{"id":1,"result":{"content":[],"structuredContent":{"sum": 3}}}`, `result  {"sum":3}`},
 		{"resources/read", `{"id":1,"params":{"uri":"demo://x","_meta":{}}}`, `{"id":1,"error":{"code":-32002,"message":"none"}}`, "params  {\"uri\":\"demo://x\"}\nerror   {\"code\":-32002,\"message\":\"none\"}"},
+		{"resources/read", "", `{"id":1,"result":{"contents":[{"uri":"demo://x","text":"one\ntwo"},{"uri":"demo://y","mimeType":"image/png","blob":"AA=="}]}}`, "result  one\n        two\n        [image/png]"},
+		{"prompts/get", "", `{"id":1,"result":{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}},{"role":"assistant","content":{"type":"audio"}}]}}`, "result  user: Hi\n        assistant: [audio]"},
 		{"ping", `{"id":1,"method":"ping"}`, `{"id":1,"result":{"_meta":{"y":1}}}`, ""},
 		{"tools/call", `{"id":1,"params":{"name":"add"}}`, "", ""},
 		{"tools/call", `{"id":1,"params":{"name":"add"}}`, "<html>busy</html>", "answer  <html>busy</html>"},

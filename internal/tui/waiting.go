@@ -177,12 +177,24 @@ func (m *model) answerQuestion(button string) tea.Cmd {
 			answer.Content = member(content, "result")
 		}
 	}
-	id := a.answering.ID
+	asked := a.answering
+	form := a.form
 	m.closeForm()
-	return m.runAction(
-		button+": sent",
-		func(ctx context.Context, actor view.Actor) error { return actor.Answer(ctx, id, answer) },
-	)
+	return m.loader.runAction(func(ctx context.Context) change {
+		err := m.opt.Actor.Answer(ctx, asked.ID, answer)
+		return func(m *model) tea.Cmd {
+			if err == nil {
+				m.showMessage(button + ": sent")
+				return m.reload()
+			}
+			if a.form == nil && m.dialog == nil { // what was typed is not lost
+				a.form = form
+				a.answering = asked
+				m.focus = paneForm
+			}
+			return tea.Batch(m.showError(err), m.reload())
+		}
+	})
 }
 
 // runAction runs an action outside of the drawing loop, and then shows the message done or the error.
