@@ -176,6 +176,26 @@ func TestPeerTryForm(t *testing.T) {
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 
+// TestPeerTryHostileSchema holds: a short schema that describes billions of values does not stop the page.
+func TestPeerTryHostileSchema(t *testing.T) {
+	p, _ := openTry(t, newDummy(), newTrying())
+	var size int
+	p.Eval(`(async () => {
+		const { defaultValues } = await import('/form.js'), names = [...'abcdefghijklmnop'], $defs = { end: {} };
+		const refs = to => names.map(() => ({ $ref: '#/$defs/' + to }));
+		names.forEach((name, i) => {
+			const properties = Object.fromEntries(refs(names[i + 1] || 'end').map((s, k) => [names[k], s]));
+			$defs[name] = { type: 'object', required: names, properties };
+			$defs['all-' + name] = { allOf: refs(names[i + 1] ? 'all-' + names[i + 1] : 'end') };
+		});
+		const valueOf = $ref => JSON.stringify(defaultValues({ $ref: '#/$defs/' + $ref, $defs })).length;
+		return valueOf('a') + valueOf('all-a');
+	})()`, &size)
+	if size > 100_000 {
+		t.Errorf("the form begins with %d characters", size)
+	}
+}
+
 // TestPeerTryCancel cancels a running call, and follows its progress in the detail.
 func TestPeerTryCancel(t *testing.T) {
 	a := newTrying()

@@ -2,16 +2,25 @@
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
 import { html, isRaw, tryParseJSON } from './lib.js';
 
-const maxDepth = 6, maxItems = 200;
+const maxDepth = 6, maxItems = 200, maxObjects = 200;
 const isObject = v => v !== null && typeof v === 'object' && !Array.isArray(v) && !isRaw(v);
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const without = (o, ...names) => Object.fromEntries(Object.entries(o).filter(([k]) => !names.includes(k)));
 const merge = (a, b) => ({ ...a, ...b, ...(a.properties || b.properties ? { properties: { ...a.properties, ...b.properties } } : {}), ...(a.required || b.required ? { required: [...a.required || [], ...b.required || []] } : {}) });
 
 // resolve returns a schema without $ref and allOf, without null as a type beside others, and without members of a wrong
-// type. root is the schema that references point into.
+// type. root is the schema that references point into. Each part is resolved once: a short schema can refer to its parts
+// billions of times.
+const resolved = new WeakMap();
 function resolve(s, root, depth = 0) {
   if (!isObject(s) || depth > 20) return {};
+  if (!resolved.has(s)) {
+    resolved.set(s, {}); // for a reference to itself
+    resolved.set(s, resolveOnce(s, root, depth));
+  }
+  return resolved.get(s);
+}
+function resolveOnce(s, root, depth) {
   if (typeof s.$ref === 'string') {
     const steps = s.$ref.split('/').slice(1).map(k => k.replaceAll('~1', '/').replaceAll('~0', '~'));
     const at = s.$ref[0] === '#' ? steps.reduce((v, k) => v && typeof v === 'object' && Object.hasOwn(v, k) ? v[k] : undefined, root) : undefined;
@@ -44,14 +53,15 @@ function inputKind(s, root, depth) {
 }
 const optionsOf = s => s.enum ? s.enum.map((v, i) => [v, (s.enumNames || [])[i] ?? (typeof v === 'string' ? v : JSON.stringify(v))]) : (s.oneOf || s.anyOf).map(o => [o.const, o.title ?? String(o.const)]);
 
-// startValue returns the value of a schema that a form begins with, or undefined for none.
-function startValue(s, root, must, depth = 0) {
+// startValue returns the value of a schema that a form begins with, or undefined for none. made counts the objects in it.
+function startValue(s, root, must, depth = 0, made = { count: 0 }) {
   s = resolve(s, root);
   if (s.default !== undefined) return s.default;
   if (!must) return undefined;
   if (s.const !== undefined) return s.const;
-  if (!s.properties || depth > maxDepth) return undefined;
-  return Object.fromEntries(Object.entries(s.properties).map(([name, p]) => [name, startValue(p, root, (s.required || []).includes(name), depth + 1)]).filter(([, v]) => v !== undefined));
+  if (!s.properties || depth > maxDepth || made.count >= maxObjects) return undefined;
+  made.count++;
+  return Object.fromEntries(Object.entries(s.properties).map(([name, p]) => [name, startValue(p, root, (s.required || []).includes(name), depth + 1, made)]).filter(([, v]) => v !== undefined));
 }
 export const defaultValues = schema => startValue(schema, schema, true) ?? {};
 
@@ -137,7 +147,7 @@ function Field({ name, schema, root, must, value, put, depth, suggest }) {
   if (kind === 'list' && value && !(value.length <= maxItems) || kind === 'group' && value && !isObject(value)) kind = 'json';
   const title = schema.title || name, words = [schema.title ? name : '', schema.type, schema.format].filter(Boolean).join(' ');
   if (['group', 'list', 'choice'].includes(kind)) {
-    const parts = { schema, root, value, put, depth: depth + 1, label: title, must }, isShown = kind !== 'group' || must || value !== undefined;
+    const parts = { schema, root, value, put, depth: depth + 1, label: title, must }, isShown = kind !== 'group' || value !== undefined;
     return html`<fieldset><legend>${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span></legend>${schema.description && html`<p class="dim text">${schema.description}</p>`}
       ${!isShown ? html`<button onClick=${() => put(newValue(schema, root))}>Add ${title}</button>` : kind === 'group' ? html`<${Fields} ...${parts} />` : kind === 'list' ? html`<${Items} ...${parts} />` : html`<${Choice} ...${parts} />`}
       ${kind === 'group' && isShown && !must && html`<button onClick=${() => put(undefined)}>Remove ${title}</button>`}</fieldset>`;

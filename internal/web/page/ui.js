@@ -1,7 +1,7 @@
 // The parts of views: a list, a tree, a dialog, Markdown and bars.
 import { Component } from './vendor/preact.mjs';
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, sizeInPixels, tryParseJSON, isRaw, safeURL, formatBytes, formatSeconds, joinPointer, showToast, openDialog, closeDialog, showError } from './lib.js';
+import { html, S, sizeInPixels, isRaw, safeURL, formatBytes, formatSeconds, joinPointer, showToast, openDialog, closeDialog, showError } from './lib.js';
 
 export const rowHeight = 20;
 const maxDrawnRows = 120, partSize = 100, maxKeptItems = 800;
