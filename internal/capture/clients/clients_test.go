@@ -359,23 +359,25 @@ func TestFactsOverStdio(t *testing.T) {
 	}
 }
 
-func TestBadValues(t *testing.T) {
+func TestGoodAndBadValues(t *testing.T) {
 	for _, c := range []struct {
 		fact, value string
-		isBad       bool
+		want        string
 	}{
-		{"pages", yes, false},
-		{"pages", no, true},
-		{"pages", NotTried, false},
-		{"large-result", stops, true},
-		{"large-result", reconnects, false},
-		{"retry-after", early, true},
-		{"works-with", not + "2024-11-05", true},
-		{"repeats-calls", yes, true},
-		{"repeats-calls", no, false},
+		{"pages", yes, "good"},
+		{"pages", no, "bad"},
+		{"pages", NotTried, ""},
+		{"listens", "GET", ""},
+		{"large-result", stops, "bad"},
+		{"large-result", reconnects, ""},
+		{"retry-after", early, "bad"},
+		{"works-with", not + "2024-11-05", "bad"},
+		{"repeats-calls", yes, "bad"},
+		{"repeats-calls", no, "good"},
 	} {
-		if got := (Finding{Name: c.fact, Value: c.value}).IsBad(); got != c.isBad {
-			t.Errorf("%s %s: %v", c.fact, c.value, got)
+		f := Finding{Name: c.fact, Value: c.value}
+		if f.IsGood() != (c.want == "good") || f.IsBad() != (c.want == "bad") {
+			t.Errorf("%s %s: good %v, bad %v", c.fact, c.value, f.IsGood(), f.IsBad())
 		}
 	}
 }

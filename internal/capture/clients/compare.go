@@ -49,6 +49,10 @@ func (f Finding) IsBad() bool {
 	return f.Value == no || f.Value == stops || f.Value == early || isNot
 }
 
+// IsGood reports whether the value means that the client does what it should. Most values are neither good
+// nor bad, such as a revision.
+func (f Finding) IsGood() bool { return !f.IsBad() && (f.Value == yes || f.Value == no) }
+
 const (
 	// MaxProofs bounds Finding.Exchanges.
 	MaxProofs = 20

@@ -13,18 +13,23 @@ const pageHead = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>MCP clients</title>
 <style>
-body { font: 15px/1.4 system-ui, sans-serif; margin: 2rem; color-scheme: light dark; }
-table { border-collapse: collapse; }
-th, td { border: 1px solid #8886; padding: .3rem .6rem; text-align: left; vertical-align: top; }
+:root { color-scheme: light dark; }
+body { font: 15px/1.4 system-ui, sans-serif; margin: min(2rem, 4vw); }
+table { border-collapse: separate; border-spacing: 0; }
+th, td { border: solid #8886; border-width: 0 1px 1px 0; padding: .3rem .6rem; text-align: left; vertical-align: top; }
+th, td { overflow-wrap: anywhere; }
 thead th { position: sticky; top: 0; background: Canvas; }
-tbody th { font-weight: normal; min-width: 16rem; }
-code, small { color: GrayText; }
+tbody th, thead th:first-child { position: sticky; left: 0; background: Canvas; }
+thead th:first-child { z-index: 1; }
+tbody th { font-weight: normal; min-width: min(16rem, 30vw); }
+td { min-width: 11rem; }
+code, small, .unseen { color: light-dark(#666, #aaa); }
 .good { background: #2a72; }
 .bad { background: #d333; }
-.unseen { color: GrayText; }
 </style>
 </head>
 <body>
@@ -61,7 +66,11 @@ func writePageCell(b *bytes.Buffer, c *clients.Client, fact clients.Fact) {
 			class = "bad"
 			break
 		}
-		class = "good"
+		if f.IsGood() {
+			class = "good"
+		} else if class == "unseen" {
+			class = "other"
+		}
 	}
 	fmt.Fprintf(b, `<td class="%s">`, class)
 	for i, text := range valuesOf(c, fact) {

@@ -52,6 +52,10 @@ func judgeClients(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	r.replaceUnseen()
 	if len(r.Clients) == 0 {
 		f.Note("no client sent a request")
+		words := strings.Join(o.client, " ")
+		if o.client != nil && !strings.Contains(words, urlWord) && !strings.Contains(words, commandWord) {
+			f.Note("CLIENT gets the server's address from {url} or {command} in its words, or from " + urlVariable)
+		}
 	}
 	var out wire.Outcome
 	failed := r.failures(o.require)

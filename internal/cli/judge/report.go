@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -108,7 +109,7 @@ func (r *run) line() string {
 		text += r.Outcome + ", "
 	}
 	text += fmt.Sprintf("%d tool calls", r.Calls)
-	if len(r.NotCalled) > 0 {
+	if r.Calls > 0 && len(r.NotCalled) > 0 { // else it called none
 		text += "; not called: " + strings.Join(r.NotCalled, ", ")
 	}
 	return text
@@ -184,10 +185,10 @@ func readReport(path string) (*report, error) {
 	}
 	var r report
 	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("not a report: %w", err)
+		return nil, errors.New("not a report of mcpc judge or mcpc log --clients")
 	}
 	if slices.Contains(r.Clients, nil) {
-		return nil, fmt.Errorf("not a report: a client is null")
+		return nil, errors.New("not a report: a client is null")
 	}
 	return &r, nil
 }
