@@ -28,10 +28,10 @@ type conversationList struct {
 var quickFilters = []string{"is:open,cancelled", "is:error", "has:question", "has:finding", "dur:>1s"}
 
 // shownID returns the ID of the shown conversation, or "" if all are shown. A conversation that the
-// view chose at the start applies only to the Talk view without a filter: filters and lists of
-// tools cover everything recorded.
-func (t *conversationList) shownID(isPlainTalk bool) string {
-	if t.chosenByView && !isPlainTalk {
+// view chose at the start applies only to the Talk and the Time view without a filter: filters and
+// lists of tools cover everything recorded.
+func (t *conversationList) shownID(isPlain bool) string {
+	if t.chosenByView && !isPlain {
 		return ""
 	}
 	return t.chosen

@@ -297,6 +297,9 @@ func (m *model) footerHints() []string {
 		if m.try.running == m.act.request {
 			hints = append([]string{"Ctrl-X cancel"}, hints...)
 		}
+		if item := m.act.form.currentItem(); item != nil {
+			hints = append(hints, "Ctrl-A add another item", "Ctrl-D remove it")
+		}
 		return hints
 	case m.focus == paneForm:
 		return []string{"Tab next", "Space choose", "Ctrl-S accept", "Esc back to the list, answers are kept"}
@@ -309,11 +312,13 @@ func (m *model) footerHints() []string {
 			"Esc close",
 			"←→ tabs",
 			"Tab " + paneNames[m.paneAfter(1)],
-			"/ search",
 			"? keys",
-			"y copy",
+			"t try",
 			"r resend",
 			"E edit",
+			"b fault",
+			"y copy",
+			"/ search",
 			"x export",
 			"Space fold",
 		}
@@ -334,8 +339,9 @@ func (m *model) listHints() []string {
 		"y copy",
 		"f like this",
 		"s sort",
-		"G newest",
+		"[] conversation",
 		"q quit",
+		"G newest",
 	}
 	switch m.view {
 	case viewTools:

@@ -398,6 +398,8 @@ func (f *form) Key(name, text string) string {
 		return f.Buttons[0]
 	case "ctrl+d":
 		f.removeItem()
+	case "ctrl+a":
+		f.addAnotherItem(name, text)
 	case "enter", "space":
 		if f.focused >= len(all) {
 			return f.Buttons[f.focused-len(all)]
@@ -447,16 +449,38 @@ func (f *form) followNewItem(q *field, name string) {
 	f.moveFocus(1) // an object takes no keys, but its members do
 }
 
-// removeItem removes the list item that the focused field is in.
-func (f *form) removeItem() {
+// currentItem returns the list item that the focused field is in, or nil.
+func (f *form) currentItem() *field {
 	for q := f.current(); q != nil && q.parent != nil; q = q.parent {
 		if q.parent.shape == listShape {
-			list := q.parent
-			list.children = slices.DeleteFunc(list.children, func(other *field) bool { return other == q })
-			f.focused = slices.Index(f.fields(), list)
-			return
+			return q
 		}
 	}
+	return nil
+}
+
+// addAnotherItem adds an item to the list that the focused field is in. Outside of a list the key is
+// passed to the field.
+func (f *form) addAnotherItem(name, text string) {
+	item := f.currentItem()
+	if item == nil && f.current() != nil {
+		f.typeKey(name, text)
+	}
+	if item != nil {
+		item.parent.addItem(nil)
+		f.followNewItem(item.parent, "space")
+	}
+}
+
+// removeItem removes the list item that the focused field is in.
+func (f *form) removeItem() {
+	item := f.currentItem()
+	if item == nil {
+		return
+	}
+	list := item.parent
+	list.children = slices.DeleteFunc(list.children, func(other *field) bool { return other == item })
+	f.focused = slices.Index(f.fields(), list)
 }
 
 // Paste types text into the current field.
@@ -767,7 +791,7 @@ func (q *field) draw(w, labelWidth int, active bool) []cells.Line {
 	}
 	lines := []cells.Line{line}
 	if q.parent != nil && q.parent.shape == listShape {
-		hint = strings.TrimSpace("Ctrl-D removes the item  " + hint)
+		hint = strings.TrimSpace("Ctrl-A adds another item, Ctrl-D removes this one  " + hint)
 	}
 	if q.IsSecret() {
 		hint = "looks like a secret: servers must not ask for these in a form  " + hint

@@ -130,6 +130,8 @@ func actions() []action {
 		{"tools", []string{"4"}, "tools: listed, usable, called", showView(viewTools)},
 		{"streams", []string{"5"}, "streams: open, cut, resumed", showView(viewStreams)},
 		{"secrets", []string{"6"}, "secrets that were hidden", showView(viewSecrets)},
+		{"conversation-before", []string{"["}, "conversation before in the list", stepConversation(-1)},
+		{"conversation-next", []string{"]"}, "next conversation in the list", stepConversation(1)},
 		{"new", []string{"w"}, "go to a conversation that began since you looked", (*model).showNewConversation},
 		{"home", []string{"H"}, "home: the servers, their state, try one", (*model).showHome},
 		{"offers", []string{"T"}, "try: what a server offers, with a form", (*model).showTry},

@@ -689,3 +689,31 @@ func TestEscInTheListKeepsTheKeysThere(t *testing.T) {
 		}
 	})
 }
+
+// The Time view shows the conversation of the Talk view, and names the calls beside their bars.
+func TestTimeKeepsConversationAndNamesCalls(t *testing.T) {
+	r := newReader()
+	play(t, 120, 30, r, newActor(), func(p *player) {
+		p.keys("3")
+		p.shows("▒ get_file")
+		if got := p.m.shownConversationID(); got != "42.1" {
+			t.Errorf("the Time view shows the conversation %q", got)
+		}
+	})
+}
+
+func TestBracketsStepThroughConversations(t *testing.T) {
+	play(t, 120, 30, nil, newActor(), func(p *player) {
+		for _, step := range []struct{ key, want string }{
+			{"[", "41.1"}, {"[", "40.1"}, {"[", ""}, {"[", ""}, {"]", "40.1"}, {"2", "40.1"}, {"]", "41.1"}, {"]", "42.1"},
+		} {
+			p.keys(step.key)
+			if got := p.m.shownConversationID(); got != step.want {
+				t.Errorf("%s shows the conversation %q, want %q", step.key, got, step.want)
+			}
+		}
+		p.shows("shown: Claude Desktop → github")
+		p.keys("]")
+		p.shows("there is no further conversation")
+	})
+}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"time"
 
 	"mcpc/internal/live/view"
@@ -52,7 +53,8 @@ func describeBar(clock screenClock, b *view.Bar) cells.Line {
 const noBar = -1
 
 // drawBars draws the bars of a line within a period, in width columns. Each bar has at least one
-// column; a bar without room is left out. selected is an index, or noBar.
+// column; a bar without room is left out. The label of a bar follows it if there is room before the
+// next bar. selected is an index, or noBar.
 func drawBars(bars []view.Bar, period timeWindow, width, selected int) cells.Line {
 	seconds := period.end.Sub(period.start).Seconds()
 	if seconds <= 0 { // a single moment: avoid a division by 0
@@ -63,6 +65,7 @@ func drawBars(bars []view.Bar, period timeWindow, width, selected int) cells.Lin
 		return max(0, min(int(share*float64(width)), width))
 	}
 	used := 0
+	label := "" // of the bar before
 	var line cells.Line
 	for i := range bars {
 		b := &bars[i]
@@ -72,11 +75,22 @@ func drawBars(bars []view.Bar, period timeWindow, width, selected int) cells.Lin
 		if end <= start || isOutside {
 			continue
 		}
-		line = append(line, cells.Blank(start-used))
+		line = append(line, drawLabel(label, start-used)...)
 		line = append(line, drawBar(b, end-start, i == selected)...)
 		used = end
+		label = strings.TrimPrefix(b.Label, "tools/call ")
 	}
-	return append(line, cells.Blank(width-used))
+	return append(line, drawLabel(label, width-used)...)
+}
+
+// drawLabel draws the label of a bar in the gap of width columns after it, which stays empty if the label
+// does not fit.
+func drawLabel(label string, width int) cells.Line {
+	text := cells.TextLine(cells.Faint, " "+strings.TrimSpace(label)+" ")
+	if label == "" || text.Width() > width {
+		return cells.Line{cells.Blank(width)}
+	}
+	return text.FitTo(width)
 }
 
 // drawBar draws a bar in width columns. A bar without phases has one pattern.

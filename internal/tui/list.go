@@ -19,12 +19,13 @@ func (m *model) list() *list { return &m.lists[m.view] }
 
 // shownConversationID returns the ID of the shown conversation, or "" if all are shown.
 func (m *model) shownConversationID() string {
-	return m.conversations.shownID(m.isPlainTalk())
+	return m.conversations.shownID(m.isPlainConversation())
 }
 
-// isPlainTalk reports whether the Talk view is shown without a filter.
-func (m *model) isPlainTalk() bool {
-	return m.view == viewTalk && m.query.filter == "" && m.query.onlyKeys == nil
+// isPlainConversation reports whether the Talk or the Time view is shown without a filter.
+func (m *model) isPlainConversation() bool {
+	isOfOne := m.view == viewTalk || m.view == viewTime
+	return isOfOne && m.query.filter == "" && m.query.onlyKeys == nil
 }
 
 // shownConversation returns the shown conversation, or nil if all are shown.
@@ -139,6 +140,27 @@ func (m *model) chooseConversation() tea.Cmd {
 	return m.reloadLists()
 }
 
+// stepConversation returns the action that shows the conversation that is step lines away in the list
+// of the conversations. The line before the first one shows all.
+func stepConversation(step int) change {
+	return func(m *model) tea.Cmd {
+		t := &m.conversations
+		isShown := func(c view.Conversation) bool { return c.ID == m.shownConversationID() }
+		line := slices.IndexFunc(t.all, isShown) + 1 + step
+		if line < 0 || line > len(t.all) {
+			return m.showMessage("there is no further conversation")
+		}
+		t.sel = line
+		t.chooseSelected()
+		title := "all conversations"
+		if c := t.underCursor(); c != nil {
+			title = conversationTitle(c)
+		}
+		m.showMessage("shown: " + title)
+		return m.reloadLists()
+	}
+}
+
 // toggleTerm adds a term to a filter, or removes it if the filter has it.
 func toggleTerm(filter, term string) string {
 	terms := strings.Fields(filter)
@@ -203,7 +225,7 @@ func (m *model) drawEmpty(w int) []drawn {
 		hint = m.status.Hint
 	case m.query.filter != "":
 		head = "nothing matches " + m.query.filter
-		hint = "C shows everything; ? lists the keys"
+		hint = "C shows everything, without the filter; ? lists the keys"
 		if m.view >= viewTools { // exchanges may match
 			head = "no " + strings.ToLower(viewNames[m.view]) + " match " + m.query.filter
 		}

@@ -101,8 +101,8 @@ var keyCodes = map[string]rune{
 }
 
 func keyOf(name string) tea.KeyPressMsg {
-	if name == "ctrl+s" || name == "ctrl+c" || name == "ctrl+u" || name == "ctrl+n" || name == "ctrl+x" {
-		return tea.KeyPressMsg{Code: rune(name[5]), Mod: tea.ModCtrl}
+	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok && len(letter) == 1 {
+		return tea.KeyPressMsg{Code: rune(letter[0]), Mod: tea.ModCtrl}
 	}
 	if name == "shift+tab" {
 		return tea.KeyPressMsg{Code: tea.KeyTab, Mod: tea.ModShift}
