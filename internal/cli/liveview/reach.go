@@ -68,9 +68,19 @@ func (a *Actor) callableServer(g *cmdutil.Factory, recordedTarget string) (strin
 		return address, nil
 	}
 	if recorded.IsAddress(address) {
-		return "", errors.New("the address of this server has a secret, which is not recorded: mcpc -s URL call TOOL")
+		return "", errHiddenAddress
 	}
 	return "", errors.New("a view starts no recorded command: mcpc inspect -- " + address)
+}
+
+// errHiddenAddress refuses a recorded address that is not complete.
+var errHiddenAddress = errors.New(
+	"the address of this server has a secret, which is not recorded: mcpc -s URL call TOOL",
+)
+
+// isWholeAddress reports whether an address is a URL without a placeholder in place of a secret.
+func isWholeAddress(address string) bool {
+	return recorded.IsAddress(address) && recorded.RejectHidden("", address).OK()
 }
 
 // addressOf returns the URL of a session's target "name, URL". It returns other targets unchanged.
@@ -89,9 +99,7 @@ func isKnownName(g *cmdutil.Factory, name string) bool {
 // isReachable reports whether requests may be sent to a server. It must have a complete address, or
 // be known to mcpc; a server that needs a command also needs Exec.
 func (a *Actor) isReachable(g *cmdutil.Factory, name string) bool {
-	// A recorded address can have a placeholder in place of a secret; then it is not complete.
-	isWholeAddress := recorded.IsAddress(name) && recorded.RejectHidden("", name).OK()
-	if name == connect.DemoEndpoint || isWholeAddress || a.isAgreed(name) {
+	if name == connect.DemoEndpoint || isWholeAddress(name) || a.isAgreed(name) {
 		return true
 	}
 	if slices.Contains(g.SessionNames(""), name) {

@@ -159,13 +159,16 @@ func (a *Actor) namedServer(target string) (string, error) {
 	if !a.allowed().Call {
 		return "", view.NotAllowed{Power: "call"}
 	}
-	g := a.separateInvocation()
-	if target != connect.DemoEndpoint && !recorded.IsAddress(target) && !isKnownName(g, target) {
+	server := addressOf(target)
+	if recorded.IsAddress(server) && !isWholeAddress(server) {
+		return "", errHiddenAddress
+	}
+	if server != connect.DemoEndpoint && !recorded.IsAddress(server) && !isKnownName(a.separateInvocation(), server) {
 		return "", errors.New("neither a URL nor demo nor a known server; a command is inspected with " +
 			"mcpc inspect -- COMMAND")
 	}
-	a.agreeToServer(target)
-	return target, nil
+	a.agreeToServer(server)
+	return server, nil
 }
 
 // agreedServer returns the server of a target, like callableServer, if the user agreed to send requests

@@ -395,7 +395,16 @@ func TestRequestRefusesWrongInput(t *testing.T) {
 	if _, err := v.Actor.Complete(t.Context(), view.Completion{Target: "demo", Kind: view.KindTool, Name: "echo"}); err == nil {
 		t.Error("an argument of a tool is completed")
 	}
-	if err := v.Actor.Subscribe(t.Context(), "http://127.0.0.1:1/mcp", "a:b", true); err == nil {
+	for target, want := range map[string]string{
+		"https://h/?key=" + redact.Redacted("s3cret-s3cret"): "has a secret",
+		"ls -l":                              "neither a URL nor demo",
+		"my session, http://127.0.0.1:1/mcp": "refused",
+	} {
+		if _, err := v.Actor.Catalog(t.Context(), target); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the catalog of %s: %v, want %q", target, err, want)
+		}
+	}
+	if err := v.Actor.Subscribe(t.Context(), "http://127.0.0.1:1/other", "a:b", true); err == nil {
 		t.Error("a server that the user did not agree to is asked")
 	}
 	if err := v.Actor.Cancel(t.Context(), view.Cancellation{Key: "nothing"}); err == nil {
