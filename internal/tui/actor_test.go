@@ -139,6 +139,9 @@ func (a *actor) Catalog(_ context.Context, target string) (view.Catalog, error) 
 	if target == "github" {
 		return view.Catalog{}, errors.New("connection refused")
 	}
+	if target == "secure" && a.loginDone() == "" {
+		return view.Catalog{NeedsLogin: "HTTP 401"}, nil
+	}
 	return catalogOf(target), nil
 }
 
@@ -243,4 +246,14 @@ func catalogOf(target string) view.Catalog {
 			{Kind: view.KindTask, Offers: []view.Offer{{Kind: view.KindTask, Name: "task-1", Title: "create_issue", Status: "working"}}},
 		},
 	}
+}
+
+// loginDone returns the target of the login that has ended, or "".
+func (a *actor) loginDone() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.login == nil || !a.login.Done {
+		return ""
+	}
+	return a.login.Target
 }

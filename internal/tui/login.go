@@ -41,6 +41,22 @@ func (m *model) logIn() tea.Cmd {
 	return m.startLogin(target, confirmed)
 }
 
+// offerLogin asks whether to log in at a server that the user wants to try.
+func (m *model) offerLogin(server, reason string) tea.Cmd {
+	if m.dialog != nil || m.focus == paneFilter || m.focus == paneForm { // the user is typing
+		return m.showMessage(server + ": " + reason + ": L logs in")
+	}
+	m.dialog = m.confirm(confirmation{
+		title: "log in to " + server + "?", text: reason, no: "do not log in", yes: "log in",
+		runAfter: func(m *model) tea.Cmd {
+			m.try.afterLogin = server
+			const confirmed = false
+			return m.startLogin(server, confirmed)
+		},
+	})
+	return nil
+}
+
 // startLogin starts a login, after the user's consent if the Actor asks for it.
 func (m *model) startLogin(target string, confirmed bool) tea.Cmd {
 	actor := m.opt.Actor
@@ -126,7 +142,7 @@ func (d *loginDialog) key(name, _ string) (change, bool) {
 	switch name {
 	case "esc":
 		if d.state.Done {
-			return nil, true
+			return (*model).tryAfterLogin, true
 		}
 		target := d.state.Target
 		return func(m *model) tea.Cmd {
@@ -158,6 +174,17 @@ func (d *loginDialog) key(name, _ string) (change, bool) {
 	return nil, false
 }
 
+// tryAfterLogin tries the server that the user wanted to try before the login.
+func (m *model) tryAfterLogin() tea.Cmd {
+	server := m.try.afterLogin
+	m.try.afterLogin = ""
+	state := m.opt.Actor.LoginState()
+	if server == "" || state == nil || state.Error != "" || state.Target != server {
+		return nil
+	}
+	return m.tryServer(server)
+}
+
 // copy returns the change that copies a text, or nil if there is none.
 func (d *loginDialog) copy(text string) change {
 	if text == "" {
@@ -183,7 +210,7 @@ func (m *model) showRowInTalk(key string) tea.Cmd {
 func (d *loginDialog) hints() []string {
 	hints := []string{"Esc cancel the login", "L back, it continues"}
 	if d.state.Done {
-		hints = []string{"Esc close"}
+		hints = []string{"Esc close, and go on"}
 	}
 	hints = append(hints, "↑↓ step", "Enter details")
 	if d.isUnfolded {

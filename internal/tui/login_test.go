@@ -120,3 +120,18 @@ func TestLoginFromExchange(t *testing.T) {
 		p.shows("not allowed here")
 	})
 }
+
+func TestTryContinuesAfterLogin(t *testing.T) {
+	a := newActor()
+	play(t, 120, 30, nil, a, func(p *player) {
+		p.keys("H", "A").types("secure").keys("enter")
+		p.shows("log in to secure?", "HTTP 401")
+		p.keys("down", "enter")
+		a.mu.Lock()
+		a.login = &view.Login{Target: "secure", Done: true}
+		a.mu.Unlock()
+		p.send(secondPassed{})
+		p.keys("esc")
+		p.shows("Git Hub 2.1", "create_issue")
+	})
+}

@@ -18,13 +18,15 @@ import (
 
 // A tryState is the state of the Try view that is not in its list.
 type tryState struct {
-	target  string         // the server, as the user named it; "" is the server that the view started
-	catalog *view.Catalog  // nil until a server has answered
-	kind    int            // the index of the shown list in the catalog
-	texts   [][]searchText // of the offers of each list
-	search  input
-	seen    int              // the changes of lists that the catalog has
-	forms   map[string]*form // the forms that were left, by formRequest.key
+	target string // the server, as the user named it; "" is the server that the view started
+	// afterLogin is a server that the user wanted to try and that requires a login.
+	afterLogin string
+	catalog    *view.Catalog  // nil until a server has answered
+	kind       int            // the index of the shown list in the catalog
+	texts      [][]searchText // of the offers of each list
+	search     input
+	seen       int              // the changes of lists that the catalog has
+	forms      map[string]*form // the forms that were left, by formRequest.key
 	// subscribed has the resources whose updates are followed, by formRequest.key.
 	subscribed map[string]bool
 	// running is the request that waits for its response; nil if there is none.
@@ -82,6 +84,9 @@ func (m *model) tryServer(name string) tea.Cmd {
 			if err != nil {
 				return tea.Batch(m.showError(err), m.reload())
 			}
+			if catalog.NeedsLogin != "" {
+				return tea.Batch(m.offerLogin(name, catalog.NeedsLogin), m.reload())
+			}
 			m.try.target = name
 			m.try.seen = seen
 			m.try.kind = 0
@@ -130,6 +135,9 @@ func (m *model) refreshCatalog(isWanted bool) tea.Cmd {
 			}
 			if err != nil {
 				return m.showError(err)
+			}
+			if catalog.NeedsLogin != "" {
+				return m.showMessage(catalog.NeedsLogin + ": L logs in")
 			}
 			kind := m.shownKind()
 			m.try.setCatalog(&catalog)

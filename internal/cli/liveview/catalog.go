@@ -26,6 +26,11 @@ func (a *Actor) Catalog(ctx context.Context, target string) (view.Catalog, error
 	}
 	a.addCard(server) // a failed connection may need a login, for which the card has a button
 	g, c, out := a.connection(ctx, server)
+	if out.Kind == wire.Auth && server != connect.DemoEndpoint {
+		a.recheckServer(server)
+		out.Hint = "" // the view offers a login
+		return view.Catalog{NeedsLogin: userError(g, out).Error(), Lists: []view.OfferList{}}, nil
+	}
 	if !out.OK() {
 		return view.Catalog{}, userError(g, out)
 	}

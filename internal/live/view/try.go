@@ -21,6 +21,8 @@ type Catalog struct {
 	Revision     string      `json:"revision"`
 	Instructions string      `json:"instructions,omitempty"`
 	Lists        []OfferList `json:"lists"`
+	// NeedsLogin is what the server answered if it requires a login. The lists are then empty.
+	NeedsLogin string `json:"needsLogin,omitempty"`
 }
 
 // An OfferList has the offers of one kind. A kind that the server does not declare has no list. Error

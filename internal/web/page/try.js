@@ -4,7 +4,7 @@ import { html, S, set, showToast, openDialog, closeDialog, showError, tryParseJS
 import { List, Source, Tree, Dialog, nav, copyText } from './ui.js';
 import { Form, defaultValues } from './form.js';
 import { useDocs } from './views.js';
-import { post, powerReason, addToFilter } from './act.js';
+import { post, powerReason, addToFilter, logInTo } from './act.js';
 
 // kinds lists the kinds of offers: id, plural, the verb of their request, and its method.
 const kinds = [['tool', 'Tools', 'Call', 'tools/call'], ['prompt', 'Prompts', 'Get', 'prompts/get'], ['resource', 'Resources', 'Read', 'resources/read'], ['template', 'Templates', 'Read', 'resources/read'], ['task', 'Tasks', 'Get', 'tasks/get']];
@@ -23,6 +23,7 @@ function readCatalog(target, auto) {
   const version = S.status.catalogs || 0;
   catalogs.set(target, { ...was, reading: true });
   post('catalog', { target }, undefined, auto).then(catalog => {
+    if (catalog.needsLogin) return catalogs.set(target, { login: true, error: catalog.needsLogin });
     const lists = new Map(catalog.lists.map(l => [l.kind, l.offers.map((o, i) => ({ ...o, at: String(i), words: [o.name, o.title, o.description].join('\n').toLowerCase() }))]));
     catalogs.set(target, { catalog, lists, version });
   }, e => catalogs.set(target, { ...was, error: e.message, reading: false })).finally(() => set({}));
@@ -129,6 +130,7 @@ export function Try({ data }) {
   const isAgreed = !S.server || catalogs.has(S.server), isNew = isAgreed && !no && !catalog && !error && !reading;
   useEffect(() => { if (isNew) { readCatalog(S.server, !catalogs.has(S.server)); set({}); } }, [S.server, isNew]);
   useEffect(() => { if (catalog && found.version !== (S.status.catalogs || 0)) { readCatalog(S.server); set({}); } }, [catalog, S.status.catalogs]);
+  useEffect(() => { if (found.login && !S.dialog) readCatalog(S.server, true); }, [S.dialog]); // the login may have ended
   useEffect(() => followRun(data, S.run), [S.seq, S.run]);
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const matches = useMemo(() => new Map([...lists].map(([k, list]) => [k, words.length ? search(list, words) : list])), [lists, typed]);
@@ -146,7 +148,7 @@ export function Try({ data }) {
   return html`<div class="try"><div class="offers">
     <div class="server"><select aria-label="Server" onChange=${e => pick(e.target.value)}>${names.map(n => html`<option value=${n} selected=${n === S.server}>${n || 'the server of this view'}</option>`)}</select><button aria-disabled=${reading || no ? 'true' : undefined} onClick=${() => !reading && !no && readCatalog(S.server)}>${reading ? 'Reading…' : catalog ? 'Reload' : 'Connect'}</button></div>
     ${catalog && html`<p class="dim">${[catalog.title || catalog.server, catalog.version, catalog.revision].filter(Boolean).join(', ')}</p>${catalog.instructions && html`<details><summary>Instructions</summary><p class="text">${catalog.instructions}</p></details>`}`}
-    ${no && html`<p class="callout">Try is not allowed: ${no}</p>`}${problem && html`<p class="callout failed" role="alert">${problem}</p>`}
+    ${no && html`<p class="callout">Try is not allowed: ${no}</p>`}${problem && html`<p class="callout failed" role="alert">${problem} ${found.login && html`<button class="main" onClick=${() => logInTo(S.server)}>Log in <kbd>L</kbd></button>`}</p>`}
     <input id="filter" type="search" aria-label="Search by name, title and description" placeholder="Search  (/)" autocomplete="off" spellcheck=${false} value=${typed} onInput=${e => setTyped(e.target.value)} onKeyDown=${keys} />
     <div class="chips" role="group" aria-label="Kinds">${(present.length ? present : kinds.slice(0, 1)).map(([k, name]) => html`<button aria-pressed=${k === kind} onClick=${() => set({ kind: k, offer: '' })}>${name} <span class="dim">${(matches.get(k) || []).length.toLocaleString('en')}</span></button>`)}</div>
     <${List} main head=${false} src=${src} cls="try-list" label=${kindOf(kind)[1]} sel=${o && o.at} cols=${[{ cls: 'm', cell: o => html`<span title=${o.description || o.name}>${o.title && o.title !== o.name ? html`${o.title} <span class="dim">${o.name}</span>` : o.name}</span>` }]}
