@@ -3,7 +3,10 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"path"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -166,11 +169,15 @@ func (p *ProcessFacts) MainLines() (shown []string, total int) {
 	return shown, len(lines) // the last line is shown, so that no gap is left
 }
 
-// Reason returns the first line of stderr that names an error, or else its first line; "" without a
-// process or a line.
+// Reason returns the line of stderr that says why the process failed: the last line that an uncaught
+// exception begins with its name, and its place in the source if that is known; else the first line
+// that names an error, or else the first line. It returns "" without a process or a line.
 func (p *ProcessFacts) Reason() string {
 	if p == nil {
 		return ""
+	}
+	if reason := p.exception(); reason != "" {
+		return reason
 	}
 	lines, _ := p.MainLines()
 	for _, line := range lines {
@@ -182,6 +189,38 @@ func (p *ProcessFacts) Reason() string {
 		return ""
 	}
 	return strings.TrimSpace(lines[0])
+}
+
+var (
+	// exceptionLine matches "TypeError: no such thing", as Node.js and Python print it.
+	exceptionLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(Uncaught )?[\w.]*(Error|Exception)( \[\w+\])?: `)
+	})
+	// sourceLine matches the lines above it that name the place: "/src/server.js:14" and
+	// `  File "server.py", line 3`.
+	sourceLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:\s*File "([^"]+)", line (\d+).*|(?:file://)?([^\s:]+):(\d+))$`)
+	})
+)
+
+// exception returns the last line of stderr that begins with the name of an exception, and the base name
+// and line of the source if the lines above name them; "" if there is none.
+func (p *ProcessFacts) exception() string {
+	reason := ""
+	place := ""
+	for line := range strings.Lines(p.Stderr) {
+		line = strings.TrimRight(line, "\r\n")
+		if found := sourceLine().FindStringSubmatch(line); found != nil {
+			place = path.Base(found[1]+found[3]) + ":" + found[2] + found[4]
+		} else if exceptionLine().MatchString(line) {
+			reason = line
+			if place != "" {
+				reason += " (" + place + ")"
+			}
+			place = ""
+		}
+	}
+	return reason
 }
 
 // EndInParentheses returns how the process ended, in parentheses after a blank, or "".

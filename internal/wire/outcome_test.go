@@ -2,6 +2,24 @@ package wire
 
 import "testing"
 
+func TestReasonNamesTheException(t *testing.T) {
+	for stderr, want := range map[string]string{
+		"listening\nfile:///src/server.js:16\n    throw new TypeError('late failure');\n    ^\n\n" +
+			"TypeError: late failure\n    at f (file:///src/server.js:16:9)\n\nNode.js v24\n": "TypeError: late failure (server.js:16)",
+		"/src/server.js:14\n  const =\n        ^\n\nSyntaxError: Unexpected token '='\n": "SyntaxError: Unexpected token '=' (server.js:14)",
+		"node:internal/modules/esm/resolve:275\n    throw new ERR();\n\n" +
+			"Error [ERR_MODULE_NOT_FOUND]: Cannot find module 'x'\n": "Error [ERR_MODULE_NOT_FOUND]: Cannot find module 'x'",
+		"Traceback (most recent call last):\n  File \"/src/s.py\", line 3, in <module>\n    f()\n" +
+			"ValueError: no\n": "ValueError: no (s.py:3)",
+		"a\nsrc/x.ts(3,1): error TS1005\nb": "src/x.ts(3,1): error TS1005",
+		"first\nlast":                       "first",
+	} {
+		if got := (&ProcessFacts{Stderr: stderr}).Reason(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // The requested operation is safe to repeat if nothing of it was sent, and not because another
 // request is.
 func TestRetryableDependsOnUnsentParts(t *testing.T) {
