@@ -31,6 +31,8 @@ type Conn struct {
 	Target target.Target
 	// Where names the server for the user: a URL, a command, a session.
 	Where string
+	// Shown is Options.Shown.
+	Shown []string
 	Store *state.Store // nil if no state can be kept
 	// Saved is the remembered session. If it is nil, OneOff is the server to dial. SaveAs sets Saved
 	// once the session is open.
@@ -146,7 +148,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 		e.Shared = new(host.Shared)
 	}
 	host.TuneGC(e, how.MultiCall)
-	c := &Conn{Env: e, OnNotification: how.OnNotification}
+	c := &Conn{Env: e, Shown: how.Shown, OnNotification: how.OnNotification}
 	if how.MultiCall {
 		c.toolCache = &toolCache{opened: e.Now()}
 	}

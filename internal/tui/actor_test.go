@@ -160,9 +160,9 @@ func (a *actor) Cancel(_ context.Context, c view.Cancellation) error {
 	return nil
 }
 
-func (a *actor) Step(_ context.Context, r view.Request, file string) (string, error) {
+func (a *actor) Step(_ context.Context, r view.Request, file string) (view.SavedStep, error) {
 	a.note("step", r.Kind, r.Name, string(r.Arguments), file)
-	return "- call: " + r.Name + "\n", nil
+	return view.SavedStep{Text: "- call: " + r.Name + "\n", Run: "mcpc run " + file + " --allow-exec"}, nil
 }
 
 func (a *actor) Login(target string, confirmed bool) (view.Sent, error) {

@@ -535,12 +535,12 @@ func (m *model) offerMenu(r *formRequest, arguments json.RawMessage) tea.Cmd {
 		newChoice("m", "mcpc", line, func(m *model) tea.Cmd { return m.copyText(line) }),
 		newChoice("s", "step", "for a file of mcpc run", func(m *model) tea.Cmd {
 			return m.loader.runAction(func(ctx context.Context) change {
-				text, err := actor.Step(ctx, r.viewRequest(arguments), "")
+				step, err := actor.Step(ctx, r.viewRequest(arguments), "")
 				return func(m *model) tea.Cmd {
 					if err != nil {
 						return m.showError(err)
 					}
-					return m.copyText(text)
+					return m.copyText(step.Text)
 				}
 			})
 		}),
@@ -569,10 +569,16 @@ func (r *formRequest) viewRequest(arguments json.RawMessage) view.Request {
 
 // saveStep asks for a file, and appends a request to it as a step.
 func (m *model) saveStep(r *formRequest, arguments json.RawMessage) tea.Cmd {
-	return m.promptLine("append it as a step to the file", "calls.mcpc.yaml", func(m *model, file string) tea.Cmd {
-		return m.runAction("saved: mcpc run "+shellwords.Quote(file), func(ctx context.Context, a view.Actor) error {
-			_, err := a.Step(ctx, r.viewRequest(arguments), file)
-			return err
+	actor := m.opt.Actor
+	return m.promptLine("append it as a step to the file", view.StepFile, func(m *model, file string) tea.Cmd {
+		return m.loader.runAction(func(ctx context.Context) change {
+			step, err := actor.Step(ctx, r.viewRequest(arguments), file)
+			return func(m *model) tea.Cmd {
+				if err != nil {
+					return m.showError(err)
+				}
+				return m.showMessage("saved: " + step.Run)
+			}
 		})
 	})
 }

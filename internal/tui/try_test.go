@@ -119,7 +119,7 @@ func TestTryCopiesAndSaves(t *testing.T) {
 		p.keys("enter").types("x").keys("tab", "tab", "right", "right", "right", "right", "enter")
 		p.shows("append it as a step to the file", "calls.mcpc.yaml")
 		p.keys("enter")
-		p.shows("saved: mcpc run calls.mcpc.yaml")
+		p.shows("saved: mcpc run calls.mcpc.yaml --allow-exec")
 		p.did(a, `step tool create_issue {"title":"old"} `+"\n"+`step tool create_issue {"title":"x"} calls.mcpc.yaml`)
 	})
 }

@@ -138,8 +138,7 @@ var acts = sync.OnceValue(func() map[string]act {
 		"step": {
 			call, "call", callsServer,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
-				text, err := a.Step(ctx, p.Request, p.File)
-				return textResult{text}, err
+				return a.Step(ctx, p.Request, p.File)
 			},
 		},
 		"app": {

@@ -117,7 +117,7 @@ func TestActionsNeedTheirPermission(t *testing.T) {
 		{
 			"step", `{"target":"t","kind":"tool","name":"x","arguments":{},"file":"a.mcpc.yaml"}`,
 			view.Powers{Call: true},
-			`["step",{"target":"t","kind":"tool","name":"x","arguments":{}},"a.mcpc.yaml"]`, `{"text":"- call: echo\n"}`,
+			`["step",{"target":"t","kind":"tool","name":"x","arguments":{}},"a.mcpc.yaml"]`, `{"text":"server: demo\nsteps:\n  - call: echo\n","run":"mcpc run calls.mcpc.yaml"}`,
 		},
 		{"mark", `{"key":"1.1","mark":true,"note":"n"}`, view.Powers{Mark: true}, `["mark","1.1",true,"n"]`, `{"ok":true}`},
 		{"preview", `{"form":"har","filter":"a"}`, view.Powers{Export: true}, `["preview",{"filter":"a","from":0,"count":0,"form":"har"}]`, `{"rows":1,"hidden":2}`},

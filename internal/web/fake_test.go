@@ -208,9 +208,9 @@ func (f *fakeActor) Cancel(_ context.Context, c view.Cancellation) error {
 	return nil
 }
 
-func (f *fakeActor) Step(_ context.Context, r view.Request, file string) (string, error) {
+func (f *fakeActor) Step(_ context.Context, r view.Request, file string) (view.SavedStep, error) {
 	f.note("step", r, file)
-	return "- call: echo\n", nil
+	return view.SavedStep{Text: "server: demo\nsteps:\n  - call: echo\n", Run: "mcpc run calls.mcpc.yaml"}, nil
 }
 
 func (f *fakeActor) Login(target string, confirmed bool) (view.Sent, error) {

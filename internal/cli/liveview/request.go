@@ -170,44 +170,46 @@ func (a *Actor) Complete(ctx context.Context, r view.Completion) (view.Completed
 	return completed, nil
 }
 
-// Step returns a request as a step of a file of saved calls. If file is not "", it appends the step to
+// Step returns a request as a file of saved calls with one step. If file is not "", it appends the step to
 // that file in the current directory, or creates the file.
-func (a *Actor) Step(ctx context.Context, r view.Request, file string) (string, error) {
+func (a *Actor) Step(ctx context.Context, r view.Request, file string) (view.SavedStep, error) {
 	verbs := map[string]saved.Verb{
 		view.KindTool: saved.Call, view.KindPrompt: saved.Prompt,
 		view.KindResource: saved.Read, view.KindTemplate: saved.Read,
 	}
 	verb, ok := verbs[r.Kind]
 	if !ok {
-		return "", errors.New("there is no step for a " + r.Kind)
+		return view.SavedStep{}, errors.New("there is no step for a " + r.Kind)
 	}
-	if file == "" {
-		return recorded.StepText(a.Factory, verb, r.Name, r.Arguments)
+	if file != "" && !a.Powers().Files {
+		return view.SavedStep{}, errors.New("this view writes no files")
 	}
-	if !a.Powers().Files {
-		return "", errors.New("this view writes no files")
-	}
-	if filepath.Base(file) != file || !strings.HasSuffix(file, ".yaml") && !strings.HasSuffix(file, ".yml") {
-		return "", errors.New("not the name of a file in this directory that ends with .mcpc.yaml")
+	hasExtension := strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")
+	if file != "" && (filepath.Base(file) != file || !hasExtension) {
+		return view.SavedStep{}, errors.New("not the name of a file in this directory that ends with .mcpc.yaml")
 	}
 	ctx, release := a.contextOfView(ctx)
 	defer release()
 	server, err := a.agreedServer(r.Target)
 	if err != nil {
-		return "", err
+		return view.SavedStep{}, err
 	}
 	g, c, out := a.connection(ctx, server)
 	if !out.OK() {
-		return "", userError(g, out)
+		return view.SavedStep{}, userError(g, out)
+	}
+	if file == "" {
+		text, err := recorded.StepText(g, c, verb, r.Name, r.Arguments)
+		return view.SavedStep{Text: text, Run: recorded.RunLine(view.StepFile, c)}, err
 	}
 	const expectResult = false
 	saver, err := recorded.NewCallSaver(file, expectResult)
 	if err != nil {
-		return "", userErrorOf(g, err)
+		return view.SavedStep{}, userErrorOf(g, err)
 	}
 	text, err := saver.AddStep(g, c, verb, r.Name, r.Arguments)
 	if err != nil {
-		return "", userErrorOf(g, err)
+		return view.SavedStep{}, userErrorOf(g, err)
 	}
-	return text, nil
+	return view.SavedStep{Text: text, Run: recorded.RunLine(file, c)}, nil
 }

@@ -226,9 +226,13 @@ func TestStepIsAppendedToFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	v := tryView(t, "")
 	r := view.Request{Target: "demo", Kind: view.KindTool, Name: "echo", Arguments: json.RawMessage(`{"message":"hi"}`)}
-	text, err := v.Actor.Step(t.Context(), r, "")
-	if want := "- call: echo\n  args:\n    message: hi\n"; err != nil || text != want {
-		t.Errorf("got %q, %v", text, err)
+	step, err := v.Actor.Step(t.Context(), r, "")
+	want := view.SavedStep{
+		Text: "server: demo\nsteps:\n  - call: echo\n    args:\n      message: hi\n",
+		Run:  "mcpc run calls.mcpc.yaml",
+	}
+	if err != nil || step != want {
+		t.Errorf("got %q, %v", step, err)
 	}
 	for _, file := range []string{"../a.mcpc.yaml", "a.txt", "/tmp/a.mcpc.yaml"} {
 		if _, err := v.Actor.Step(t.Context(), r, file); err == nil {

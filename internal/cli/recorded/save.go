@@ -133,6 +133,8 @@ func newFileFor(c *connect.Conn) saved.File {
 	}
 	var f saved.File
 	switch {
+	case c.Shown != nil:
+		f.Command = c.Shown
 	case c.Target.Kind == target.Known:
 		f.Server = c.Target.Name
 	case session.Endpoint == connect.DemoEndpoint:
@@ -211,11 +213,27 @@ func newStep(f *cmdutil.Factory, secrets *ExportSaver, verb saved.Verb, name str
 	}
 }
 
-// StepText returns a step as the text of a list with one item. args may be nil.
-func StepText(f *cmdutil.Factory, verb saved.Verb, name string, args json.RawMessage) (string, error) {
-	step := newStep(f, &ExportSaver{}, verb, name, args)
-	text, err := yaml.Write(arguments.AsList([]json.RawMessage{step.JSON()}))
+// StepText returns the text of a new file of saved calls with one step. args may be nil.
+func StepText(
+	f *cmdutil.Factory, c *connect.Conn, verb saved.Verb, name string, args json.RawMessage,
+) (string, error) {
+	secrets := &ExportSaver{}
+	text, err := (&CallSaver{}).newText(c, secrets, newStep(f, secrets, verb, name, args), host.Answers{})
 	return string(text), err
+}
+
+// RunLine returns the command that runs a file with steps for the server of a connection.
+func RunLine(file string, c *connect.Conn) string {
+	return runLine(file, newFileFor(c).Command != nil)
+}
+
+// runLine returns the command that runs a file. needsExec is set if the file has commands.
+func runLine(file string, needsExec bool) string {
+	run := "mcpc run " + shellwords.Quote(file)
+	if needsExec {
+		run += " --allow-exec"
+	}
+	return run
 }
 
 // AddStep appends a step to the file, or creates the file, and returns the appended text. args may be
@@ -249,7 +267,6 @@ func (s *CallSaver) savedNote(
 	if !out.OK() {
 		note += fmt.Sprintf(", which expects the outcome %s", out.Kind)
 	}
-	run := "mcpc run " + shellwords.Quote(s.path)
 	isNewFile := s.text == nil
 	command := s.file.Command
 	if isNewFile {
@@ -257,9 +274,7 @@ func (s *CallSaver) savedNote(
 	}
 	startsServer := command != nil
 	answersByCommand := c.Answering.OnElicit != "" || c.Answering.OnSampling != ""
-	if startsServer || answersByCommand {
-		run += " --allow-exec"
-	}
+	run := runLine(s.path, startsServer || answersByCommand)
 	if request.Yes {
 		run += " --yes"
 	}

@@ -188,9 +188,9 @@ type Actor interface {
 	// Subscribe starts or ends the subscription to a resource, whose updates are rows.
 	Subscribe(ctx context.Context, target, uri string, on bool) error
 	Cancel(ctx context.Context, c Cancellation) error
-	// Step returns a request as a step of a file of saved calls. If file is not "", it appends the step
-	// to that file in the current directory.
-	Step(ctx context.Context, r Request, file string) (string, error)
+	// Step returns a request as a file of saved calls with one step. If file is not "", it appends the
+	// step to that file in the current directory.
+	Step(ctx context.Context, r Request, file string) (SavedStep, error)
 	// Servers returns the servers of the Home view.
 	Servers() []Server
 	// CheckServers asks the servers in the background; Servers returns the results.
@@ -210,4 +210,15 @@ type Actor interface {
 	// Preview describes what Export would write.
 	Preview(ctx context.Context, e Export) (Exported, error)
 	Export(ctx context.Context, e Export) (Exported, error)
+}
+
+// StepFile is the name of a file of saved calls that views propose.
+const StepFile = "calls.mcpc.yaml"
+
+// A SavedStep is a request as a step of a file of saved calls.
+type SavedStep struct {
+	// Text is the text of a whole file, or the text that was appended to a file.
+	Text string `json:"text"`
+	// Run is the command that runs the file, StepFile if none was named.
+	Run string `json:"run"`
 }

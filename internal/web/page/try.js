@@ -158,10 +158,10 @@ export function Try({ data }) {
 
 // Step shows a request as a step of a file of saved calls, and appends it to a file if that is possible.
 export function Step({ body }) {
-  const [text, setText] = useState(''), [file, setFile] = useState('calls.mcpc.yaml');
-  useEffect(() => { post('step', body).then(t => setText(t.text), e => { closeDialog(); showError(e); }); }, []);
-  const save = () => post('step', { ...body, file }).then(() => showToast(`Appended to ${file}.`, { dialog: null }), showError);
-  return html`<${Dialog} wide title="Save as step"><pre>${text || 'Reading…'}</pre>
+  const [text, setText] = useState(''), [run, setRun] = useState(''), [file, setFile] = useState('calls.mcpc.yaml');
+  useEffect(() => { post('step', body).then(t => { setText(t.text); setRun(t.run); }, e => { closeDialog(); showError(e); }); }, []);
+  const save = () => post('step', { ...body, file }).then(t => showToast(`Appended. It runs with: ${t.run}`, { dialog: null }), showError);
+  return html`<${Dialog} wide title="Save as step"><pre>${text || 'Reading…'}</pre>${run && !S.powers.files && html`<p>Save it as calls.mcpc.yaml. It runs with: <code>${run}</code></p>`}
     ${S.powers.files && html`<label class="field"><span>File</span><input class="mono" value=${file} onInput=${e => setFile(e.target.value)} /></label>`}
     <div class="buttons end"><button disabled=${!text} onClick=${() => copyText(text)}>Copy</button>${S.powers.files && html`<button class="main" disabled=${!text || !file} onClick=${save}>Append to the file</button>`}</div><//>`;
 }
