@@ -106,6 +106,8 @@ type Summary struct {
 	// Calls is the number of calls, Valid and Invalid the numbers of generated arguments. Unsent is the
 	// number of those that the budget left out.
 	Calls, Valid, Invalid, Unsent int
+	// FirstFailed is set if the simplest call failed: then refusals of valid arguments do not count.
+	FirstFailed bool
 	// Why says why the tool was not tested, or why its test ended early; "" if only the budget limited it.
 	Why string
 }
@@ -237,6 +239,7 @@ func (r *run) testTool(ctx context.Context, tool Tool) Summary {
 		t.judge(ctx, c, answer)
 	}
 	r.limit = share
+	s.FirstFailed = len(t.judged) > 0 && t.judged[0].answer.Class != Success
 	t.judgeTogether(ctx)
 	return s
 }

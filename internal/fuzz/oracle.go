@@ -128,8 +128,15 @@ func (t *toolTest) judgeTogether(ctx context.Context) {
 		}
 		t.reportFailure(ctx, f, j.testCase, t.tryAgain(ctx, func(a Answer) bool { return a.Class == Success }))
 	}
+	t.judgeExceptions(ctx, t.judgeRefusals(ctx, accepted, refused))
+}
+
+// judgeRefusals judges the valid arguments that were refused, and returns the causes that it
+// reported. accepted and refused count the valid arguments by their place.
+func (t *toolTest) judgeRefusals(ctx context.Context, accepted, refused map[string]int) map[string]bool {
+	reported := map[string]bool{}
 	if len(t.judged) == 0 || t.judged[0].answer.Class != Success {
-		return // nothing shows that the tool works at all
+		return reported // nothing shows that the tool works at all
 	}
 	var single, several []judgedCase // with one varied value, with several
 	for _, j := range shortestFirst(t.judged) {
@@ -139,7 +146,6 @@ func (t *toolTest) judgeTogether(ctx context.Context) {
 			single = append(single, j)
 		}
 	}
-	reported := map[string]bool{} // texts of refusals
 	for _, j := range append(single, several...) {
 		class := j.answer.Class
 		isRefused := class == ToolError || class == Rejected || class == RPCError
@@ -158,6 +164,21 @@ func (t *toolTest) judgeTogether(ctx context.Context) {
 		t.reportFailure(ctx, f, j.testCase, t.tryAgain(ctx, func(a Answer) bool {
 			return a.Class == class && causeOf(a.Text) == cause
 		}))
+	}
+	return reported
+}
+
+// judgeExceptions judges the texts of errors after valid arguments that are those of an exception.
+// reported are the causes that have a finding.
+func (t *toolTest) judgeExceptions(ctx context.Context, reported map[string]bool) {
+	isException := func(a Answer) bool { return a.Class == ToolError && exception().MatchString(a.Text) }
+	for _, j := range shortestFirst(t.judged) {
+		if j.broken != nil || j.extreme || !isException(j.answer) || reported[causeOf(j.answer.Text)] {
+			continue
+		}
+		f := Failure{Rule: RuleLeak, Cause: "exception", Answer: j.answer, Want: wantNoTrace}
+		t.reportFailure(ctx, f, j.testCase, t.tryAgain(ctx, isException))
+		return
 	}
 }
 
@@ -190,7 +211,9 @@ var (
 		`File "[^"]+", line \d+|\n\s+at \w[\w.$]+\(|^panic: |stack backtrace:`)
 	sourcePath = pattern(`(?:file://)?(?:[A-Za-z]:\\|/)[^\s"'<>|:]*` +
 		`(?:\.(?:go|js|mjs|cjs|ts|py|rb|java|cs|rs|php)\b|node_modules|site-packages|dist-packages)`)
-	homePath = pattern(`/(?:home|Users)/[^/\s"']+/|[A-Za-z]:\\Users\\[^\\\s"']+\\|/root/`)
+	// The path in an error of the operating system that the tool passed on.
+	systemPath = pattern(`(?:\bE[A-Z]{3,}: [^'"\n]*|\[Errno \d+\] [^'"\n]*)['"]((?:/|[A-Za-z]:\\)[^'"\n]*)`)
+	homePath   = pattern(`/(?:home|Users)/[^/\s"']+/|[A-Za-z]:\\Users\\[^\\\s"']+\\|/root/`)
 )
 
 // leakIn returns what an error's text shows of the inside of the server: "stack trace", "path", or
@@ -199,13 +222,20 @@ func leakIn(text, args string) string {
 	if trace().MatchString(text) {
 		return "stack trace"
 	}
-	for _, leak := range []*regexp.Regexp{sourcePath(), homePath()} {
-		if path := leak.FindString(text); path != "" && !strings.Contains(args, path) {
+	for _, leak := range []*regexp.Regexp{sourcePath(), homePath(), systemPath()} {
+		match := leak.FindStringSubmatch(text)
+		if match != nil && !strings.Contains(args, match[len(match)-1]) {
 			return "path"
 		}
 	}
 	return ""
 }
+
+// exception matches the texts of exceptions that runtimes make: the tool did not foresee the case.
+var exception = pattern(`Cannot read propert(?:y|ies) of (?:undefined|null)|\b(?:undefined|null) is not an object|` +
+	`Reduce of empty array|'NoneType' object|object is not subscriptable|(?:list|string|tuple) index out of range|` +
+	`\b(?:Type|Key|Index|Attribute|Reference|ZeroDivision)Error\b|Null(?:Pointer|Reference)Exception|` +
+	`nil pointer dereference|index out of range \[|undefined method .+ for nil`)
 
 // passing matches the parts of a text that may differ between two equal calls: times, durations,
 // UUIDs, and long hexadecimal or decimal numbers.

@@ -27,7 +27,8 @@ const (
 
 // The priorities of values: the budget is spent on basic ones first.
 const (
-	basic  = iota // each constraint from both sides, each declared choice
+	first  = iota // empty values
+	basic         // each constraint from both sides, each declared choice
 	varied        // texts in other scripts, other wrong types, sizes
 )
 
@@ -241,7 +242,7 @@ func (l *list) addTexts(s schema.Schema, base json.RawMessage) {
 			}
 		}
 	}
-	l.addText("empty text", basic, "")
+	l.addText("empty text", first, "")
 	if s.First("pattern") != nil {
 		for _, other := range []string{text + "!", "!" + text, text + "\n", strings.ToUpper(text), "é" + text} {
 			l.addText("outside of the pattern", basic, other)
@@ -342,7 +343,7 @@ func (l *list) addLists(s schema.Schema, base json.RawMessage, depth int) {
 	if hasItem && !item.IsCircular() {
 		variants = l.values(item, example, "", jsonraw.Pointer(l.place, "0"), depth+1)
 	}
-	l.add("empty list", basic, json.RawMessage("[]"))
+	l.add("empty list", first, json.RawMessage("[]"))
 	ofLength := func(n int) json.RawMessage {
 		items := []json.RawMessage{}
 		for i := range n {
@@ -398,7 +399,7 @@ func nest(open, end, inner string, n int) json.RawMessage {
 // names, and with each value of a member.
 func (l *list) addObjects(s schema.Schema, base json.RawMessage, depth int) {
 	properties := s.Properties()
-	l.add("empty object", basic, json.RawMessage("{}"))
+	l.add("empty object", first, json.RawMessage("{}"))
 	all := base
 	for _, p := range properties {
 		example := jsonraw.First(base, p.Name)

@@ -124,6 +124,11 @@ func (s Step) JSON() json.RawMessage {
 	if s.Expect.Result != nil {
 		expect = jsonraw.With(expect, "result", s.Expect.Result)
 	}
+	if len(s.Expect.Queries) > 0 {
+		expect = jsonraw.With(expect, "jq", jsonraw.ListOf(s.Expect.Queries, func(w Wanted) json.RawMessage {
+			return jsonraw.Quote(w.Text)
+		}))
+	}
 	if expect != nil {
 		step = jsonraw.With(step, "expect", expect)
 	}

@@ -159,8 +159,18 @@ func TestFuzzIsDeterministic(t *testing.T) {
 // --from varies one call of a recorded sequence after the other. The ids are those of the present
 // server, the created notes are deleted, and the printed steps show the fault again.
 func TestFuzzVariesRecordedSequences(t *testing.T) {
+	testSequence(t, true, ".structuredContent.id")
+}
+
+// The same with ids in a JSON text, as servers without structured results send them.
+func TestFuzzFindsIdsInTexts(t *testing.T) {
+	testSequence(t, false, ".content[0].text|fromjson|.id")
+}
+
+// testSequence tests --from with a server that returns an id at a path.
+func testSequence(t *testing.T, isStructured bool, path string) {
 	home := clitest.EnterHome(t)
-	tools, count := planted.Notes()
+	tools, count := planted.Notes(isStructured)
 	server := httptest.NewServer(planted.Handler(tools))
 	t.Cleanup(server.Close)
 	write := func(name, steps string) {
@@ -169,7 +179,7 @@ func TestFuzzVariesRecordedSequences(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("a.mcpc.yaml", `[{"call":"create","args":{},"capture":{"id":".structuredContent.id"}},`+
+	write("a.mcpc.yaml", `[{"call":"create","args":{},"capture":{"id":"`+path+`"}},`+
 		`{"call":"read","args":{"id":"${id}","line":2}},{"call":"delete","args":{"id":"${id}"}}]`)
 	if out := home.MCPC("run", "a.mcpc.yaml", "--record", "a.jsonl"); out.Code != 0 {
 		t.Fatal(out)

@@ -151,6 +151,12 @@ func Tools() []*Tool {
 		{Name: "path", Rule: "fuzz-leak", Input: textSchema, answer: faultyIf(
 			Answer{Text: "cannot open /srv/app/node_modules/lib/db.js", IsError: true},
 			func(a Args, _ bool) bool { return !a.isText("q") })},
+		{Name: "system-path", Rule: "fuzz-leak", Input: textSchema, answer: faultyIf(
+			Answer{Text: "ENOENT: no such file or directory, open '/srv/shop/pages/x.md'", IsError: true},
+			func(_ Args, isValid bool) bool { return isValid })},
+		{Name: "exception", Rule: "fuzz-leak", Input: textSchema, answer: faultyIf(
+			Answer{Text: "Cannot read properties of undefined (reading 'title')", IsError: true},
+			func(_ Args, isValid bool) bool { return isValid })},
 		{Name: "hang", Rule: "tool-answers", Input: textSchema, answer: faultyIf(
 			Answer{IsSilent: true}, func(a Args, isValid bool) bool { return isValid && a.text("q") == "" })},
 		{Name: "end", Rule: "tool-answers", Input: listSchema, answer: faultyIf(
@@ -307,7 +313,7 @@ func compiled(tools []*Tool) []*Tool {
 
 // Notes returns tools that create, read and delete notes. The ids are random. Reading the ninth line
 // of a note is an internal error. count returns the number of notes.
-func Notes() (tools []*Tool, count func() int) {
+func Notes(isStructured bool) (tools []*Tool, count func() int) {
 	var mu sync.Mutex
 	notes := map[string]bool{}
 	with := func(act func(id string) Answer) func(Args, bool) Answer {
@@ -331,7 +337,11 @@ func Notes() (tools []*Tool, count func() int) {
 			answer: with(func(string) Answer {
 				id := rand.Text()
 				notes[id] = true
-				return Answer{Text: id, Structured: `{"id":"` + id + `"}`}
+				result := `{"id":"` + id + `"}`
+				if isStructured {
+					return Answer{Text: id, Structured: result}
+				}
+				return Answer{Text: result}
 			}),
 		},
 		{

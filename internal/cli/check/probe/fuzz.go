@@ -145,13 +145,20 @@ func (b *bench) fuzzTools(ctx context.Context, judged map[string]bool) {
 
 // notes say how many calls were made, and which tools were not tested, or not with all arguments.
 func (t *fuzzTest) notes(report fuzz.Report) []string {
-	var notes, partial []string
+	var notes, partial, failed []string
 	for _, s := range report.Summaries {
 		if s.Why != "" {
 			notes = append(notes, "fuzz: "+s.Tool+": "+s.Why)
 		} else if s.Unsent > 0 {
 			partial = append(partial, fmt.Sprintf("%s (%d)", s.Tool, s.Unsent))
 		}
+		if s.FirstFailed {
+			failed = append(failed, s.Tool)
+		}
+	}
+	if len(failed) > 0 {
+		notes = append(notes, "fuzz: the simplest call failed, so refusals of valid arguments do not count: "+
+			commaJoin(failed...))
 	}
 	if len(partial) > 0 {
 		notes = append(notes, "fuzz: --budget "+fmt.Sprint(t.request.Send.Fuzz.Budget)+
@@ -430,6 +437,14 @@ func (t *fuzzTest) stepOf(f fuzz.Failure) string {
 		if t.rev < conv.Rev20251125 {
 			step.Expect.Kind = wire.RPCFailed
 		}
+	}
+	const maxText = 300
+	text := f.Answer.Text
+	isShort := len(text) < maxText && !strings.Contains(text, "$") // $ is a variable in jq
+	if f.Rule == fuzz.RuleLeak && f.Answer.Class == fuzz.ToolError && isShort {
+		step.Expect.Kind = wire.ToolError
+		another := "[.content[].text] != [" + string(jsonraw.Quote(text)) + "]"
+		step.Expect.Queries = []saved.Wanted{{Text: another}}
 	}
 	if t.sequence != nil {
 		return t.sequence.steps(f.Tool, step)

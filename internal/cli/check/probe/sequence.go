@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/recorded"
@@ -103,7 +104,8 @@ func (s *sequence) add(c recordedCall) {
 	}
 }
 
-// eachLeaf calls f for each text and number in a value, with its JSON pointer and its jq path.
+// eachLeaf calls f for each text and number in a value, with its JSON pointer in the unfolded value
+// and its jq path.
 func eachLeaf(raw json.RawMessage, pointer, path string, f func(pointer, path string, value json.RawMessage)) {
 	switch kind := schema.TypeOf(raw); {
 	case kind == schema.Object:
@@ -118,9 +120,38 @@ func eachLeaf(raw json.RawMessage, pointer, path string, f func(pointer, path st
 		for i, item := range items {
 			eachLeaf(item, pointer+"/"+strconv.Itoa(i), path+"["+strconv.Itoa(i)+"]", f)
 		}
+	case embedded(raw) != nil:
+		eachLeaf(embedded(raw), pointer, path+"|fromjson|.", f)
 	case kind&(schema.String|schema.Number) != 0 && len(raw) > len(`""`) || kind&schema.Number != 0:
 		f(pointer, path, raw)
 	}
+}
+
+// embedded returns the object or list in a JSON text: servers without structured results write it
+// there. It returns nil if there is none.
+func embedded(raw json.RawMessage) json.RawMessage {
+	text, _ := jsonraw.Text(raw)
+	if inner := strings.TrimSpace(text); inner != "" && strings.Contains("{[", inner[:1]) && json.Valid([]byte(inner)) {
+		return json.RawMessage(inner)
+	}
+	return nil
+}
+
+// unfolded returns a value with the embedded objects and lists in place of the texts.
+func unfolded(raw json.RawMessage) json.RawMessage {
+	if inner := embedded(raw); inner != nil {
+		return unfolded(inner)
+	}
+	if members, err := jsonraw.Object(raw); err == nil {
+		for _, m := range members {
+			raw = jsonraw.With(raw, m.Name, unfolded(m.Value))
+		}
+		return raw
+	}
+	if items, err := jsonraw.Array(raw); err == nil {
+		return jsonraw.ListOf(items, unfolded)
+	}
+	return raw
 }
 
 // binder returns a new binder for the handles.
@@ -202,7 +233,7 @@ func (t *fuzzTest) callInSequence(ctx context.Context, name string, args json.Ra
 			answer.IsLast = t.callTool(ctx, c.Name, jsonraw.First(params, "arguments")).IsLast
 		}
 		inResult := match.Comparison{Part: match.Result, Method: "tools/call", Name: c.Name}
-		binder.Learn(inResult, c.result, present.Result)
+		binder.Learn(inResult, unfolded(c.result), unfolded(present.Result))
 	}
 	return answer
 }
