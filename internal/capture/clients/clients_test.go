@@ -288,6 +288,7 @@ func TestFactsOverStdio(t *testing.T) {
 		}},
 		"ping at the end":  {"ping", NotSeen, []string{list, listed, `<"id":1,"method":"ping"`}},
 		"equal calls":      {"repeats-calls", "yes 2", []string{call("1", `"params":{"name":"a",`+big+`}`), `<"id":1,"result":{}`, call("2", `"params":{"name":"a",`+big+`}`)}},
+		"no response":      {"repeats-calls", "no 2", []string{call("1", `"params":{"name":"a"}`), call("2", `"params":{"name":"a"}`), `<"id":2,"result":{}`}},
 		"unequal calls":    {"repeats-calls", "no 2", []string{call("1", `"params":{"name":"a",`+big+`}`), `<"id":1,"result":{}`, call("2", `"params":{`+big+`,"name":"b"}`)}},
 		"before the end":   {"respects-ttl", "no 2", []string{`>"id":1,"method":"tools/list",` + meta(""), `<"id":1,"result":{"ttlMs":60000}`, `>"id":2,"method":"tools/list",` + meta("")}},
 		"after the end":    {"respects-ttl", "yes 2", []string{`>"id":1,"method":"tools/list",` + meta(""), `<"id":1,"result":{"ttlMs":500}`, `>"id":2,"method":"tools/list",` + meta("")}},
@@ -488,6 +489,11 @@ func TestFactsOverHTTP(t *testing.T) {
 			on(2, sentHead("POST")), on(2, body(`>"id":2,"method":"`+method+`"`)), on(2, receivedHead()), on(2, closed(wire.Sent)),
 		}
 	}
+	const call, again = `"method":"tools/call","params":{"name":"a"}`, `"method":"tools/call","params":{"name":"b"}`
+	refused := []wire.Frame{
+		on(2, sentHead("POST")), on(2, body(`>"id":2,`+again)),
+		on(2, wire.Frame{Kind: wire.Head, Dir: wire.Received, HTTP: &wire.HTTPHead{Status: 503}}), on(2, closed(wire.Received)),
+	}
 	get := []wire.Frame{on(3, sentHead("GET")), on(3, receivedHead()), on(3, closed(wire.Sent))}
 	id := "7"
 	broken := []wire.Frame{
@@ -505,6 +511,8 @@ func TestFactsOverHTTP(t *testing.T) {
 		"closes a subscription":    {"cancels", NotSeen, [][]wire.Frame{first, abandoned("subscriptions/listen"), later}},
 		"no fields":                {"user-agent", NotSeen, [][]wire.Frame{first}},
 		"Accept without fields":    {"accept", NotSeen, [][]wire.Frame{first}},
+		"refused calls":            {"repeats-calls", "no 3", [][]wire.Frame{exchangeOn(1, call), refused, exchangeOn(3, again)}},
+		"repeated calls":           {"repeats-calls", "yes 2", [][]wire.Frame{exchangeOn(1, call), exchangeOn(3, call)}},
 		"leaves":                   {"ends-session", "no 1", [][]wire.Frame{first, get}},
 		"closes its GET":           {"ends-session", NotSeen, [][]wire.Frame{first, get, later}},
 		"deletes":                  {"ends-session", "yes 1", [][]wire.Frame{first, {on(5, sentHead("DELETE"))}, get}},

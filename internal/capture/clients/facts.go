@@ -357,7 +357,8 @@ func respectsTTL(c *Conversation, e *Event) (string, *Event) {
 	return yesOrNo(age >= milliseconds), later[next]
 }
 
-// repeatsCalls compares all tool calls if the event is the last one.
+// repeatsCalls compares all tool calls if the event is the last one. A call may be sent again if HTTP
+// refused it, or if it had no response.
 func repeatsCalls(c *Conversation, e *Event) (string, *Event) {
 	calls := c.sent["tools/call"]
 	if len(calls) < 2 || e != calls[len(calls)-1] {
@@ -368,7 +369,8 @@ func repeatsCalls(c *Conversation, e *Event) (string, *Event) {
 		if seen[call.content] {
 			return yes, call
 		}
-		seen[call.content] = true
+		hasResponse := call.Response != nil && !call.isRefused
+		seen[call.content] = hasResponse
 	}
 	return no, e
 }
