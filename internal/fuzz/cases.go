@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A testCase are arguments for a tool.
+// A testCase is a set of arguments for a tool.
 type testCase struct {
 	args json.RawMessage
 	value

@@ -265,7 +265,7 @@ type toolTest struct {
 	successes int
 }
 
-// A judgedCase are arguments with their answer.
+// A judgedCase is a testCase with its answer.
 type judgedCase struct {
 	testCase
 	answer Answer

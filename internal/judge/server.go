@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -82,11 +83,7 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 func (s *Server) Called() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[string]int{}
-	for name, n := range s.called {
-		all[name] = n
-	}
-	return all
+	return maps.Clone(s.called)
 }
 
 // HasStateless reports whether a client sent a request without a session: it supports a revision
@@ -184,8 +181,8 @@ func (s *Server) discovery() string {
 // freshness is how long the lists are fresh for clients without a session.
 const freshness = 2 * time.Second
 
-// list returns a page of a list. Each list has two pages. That of tools has a third one, whose cursor is
-// empty.
+// list returns a page of a list. Each list has two pages. The list of tools has a third page, whose cursor
+// is empty.
 func (s *Server) list(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	member := mcp.ListMember(m.Method)
 	pages := s.entries(member)

@@ -21,7 +21,7 @@ type tool struct {
 	page int
 	// properties are the properties of the input schema, output the output schema; both may be "".
 	properties, output string
-	// arguments are those for a script; "" means none.
+	// arguments are the arguments in a script; "" means none.
 	arguments string
 	// isBrief lists the tool for a brief Server, too.
 	isBrief bool

@@ -35,8 +35,8 @@ type bench struct {
 	factory *cmdutil.Factory
 	faults  *faulty.Faults
 	options *options
-	// address is that of the server over HTTP. joinAddress is that of the pipes of {command}, and
-	// token protects it.
+	// address is the address of the servers over HTTP. The processes of {command} connect to joinAddress,
+	// which token protects.
 	address, joinAddress, token string
 	watch                       proxy.WatcherOptions
 	// ctx is the context of the servers. cancel ends them.
@@ -206,7 +206,7 @@ func (b *bench) servePipe(ctx context.Context, conn net.Conn) {
 	number := firstPipe + b.pipes
 	b.mu.Unlock()
 	toServer, fromServer, end := b.faults.Pipe(b.newWatcher(number), "judge", in, conn)
-	_ = server.server.Stdio(ctx, toServer, fromServer) // its error is in the recording: the client is gone
+	_ = server.server.Stdio(ctx, toServer, fromServer) // the recording has its error: the client has ended
 	end()
 }
 

@@ -39,11 +39,12 @@ type plan struct {
 	// before are the exchanges of the conversation before until. The value is true if the exchange changed
 	// something.
 	before map[int]bool
-	// capabilities are those that the recorded client declared.
+	// capabilities are the declared capabilities of the recorded client.
 	capabilities json.RawMessage
 	// readOnly reports for each recorded tool whether it only reads.
 	readOnly map[string]bool
-	// bindings are those of --bind. bound maps their values to the exchanges whose results have them.
+	// bindings are the values of --bind. bound maps the handles that they select to the exchange with the
+	// handle in its result.
 	bindings recorded.Bindings
 	bound    map[string]int
 	// handles are the values that the server made before until and that are used later.
@@ -165,7 +166,7 @@ func (p *plan) analyze(ctx context.Context, conn *connect.Conn) error {
 	}
 	p.findBound()
 	p.findHandles()
-	repeated := map[int]bool{} // of those that changed something
+	repeated := map[int]bool{} // the exchanges that changed something and are repeated
 	for _, h := range p.handles {
 		if p.before[h.maker] {
 			repeated[h.maker] = true
@@ -196,7 +197,8 @@ func (p *plan) earlier() []int { return p.sorted(func(n int) bool { return n < p
 func (p *plan) later() []int { return p.sorted(func(n int) bool { return n >= p.until }) }
 
 // sorted returns the exchanges of the conversation that fit, in order.
-func (p *plan) sorted(fits func(n int) bool) (indexes []int) {
+func (p *plan) sorted(fits func(n int) bool) []int {
+	var indexes []int
 	for n := range p.requests {
 		if fits(n) {
 			indexes = append(indexes, n)
@@ -228,7 +230,7 @@ func (p *plan) isChange(ctx context.Context, conn *connect.Conn, n int) (bool, w
 }
 
 // findHandles finds the values in results before until that the later requests have, and that no client
-// request had before. It looks for those of a request that must be repeated, too.
+// request had before. It also finds the handles in the requests that must be repeated.
 func (p *plan) findHandles() {
 	users := p.later()
 	isMaker := map[int]bool{}

@@ -147,8 +147,8 @@ func (l *live) prepare(ctx context.Context) error {
 // targetName names the real server in texts for the client.
 const targetName = "target"
 
-// eras returns the eras to serve: that of the recording, so that a client negotiates as it did then, or
-// given if the user gave --era. l may be nil.
+// eras returns the eras to serve: the recorded one, so that a client negotiates as it did then, or given if
+// the user gave --era. l may be nil.
 func (l *live) eras(given bridge.Eras) bridge.Eras {
 	if l == nil || !l.options.asRecorded {
 		return given
@@ -159,7 +159,8 @@ func (l *live) eras(given bridge.Eras) bridge.Eras {
 	return bridge.LegacyOnly
 }
 
-// continuation returns the Continuation for a Player. over is the transport of the client. l may be nil.
+// continuation returns the Continuation for a Player. isStdio is set if the client is connected over stdio.
+// l may be nil.
 func (l *live) continuation(isStdio bool, token func() string) *mock.Continuation {
 	if l == nil {
 		return nil

@@ -97,7 +97,7 @@ func addTexts(b *strings.Builder, n *jsonvalue.Node) {
 // hasWord reports whether a text has the value as words.
 func hasWord(text, value string) bool { return indexWord(text, value) >= 0 }
 
-// indexWord returns the index of the value in a text, where no word goes on before and after it, or -1.
+// indexWord returns the index of the value in a text, or -1. No part of a word may precede or follow it.
 func indexWord(text, value string) int {
 	for from := 0; ; {
 		at := strings.Index(text[from:], value)

@@ -25,7 +25,7 @@ import (
 // maxSequence is the number of calls that are taken from a recording.
 const maxSequence = 30
 
-// A sequence are the recorded calls of one connection. A fuzz test of a sequence varies the
+// A sequence is the recorded calls of one connection. A fuzz test of a sequence varies the
 // arguments of one call and makes the others as they were recorded, with the handles of the
 // present server: create, read, delete.
 type sequence struct {
