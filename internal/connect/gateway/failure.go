@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"mcpc/internal/jsonraw"
@@ -27,15 +26,18 @@ const metaFailure = "mcpc/failure"
 // failure returns why the server did not answer, as _meta.
 func (l *link) failure() json.RawMessage {
 	out := l.lastFailure()
-	failure := Failure{
-		Kind: out.Kind, Message: out.Text, Server: redact.RedactURL(l.ID),
-		SendsToken: slices.ContainsFunc(l.env.Headers, func(field string) bool {
-			name, _, _ := strings.Cut(field, ":")
-			return strings.EqualFold(strings.TrimSpace(name), "Authorization")
-		}),
-	}
+	l.mu.Lock()
+	sendsToken := l.sendsToken
+	l.mu.Unlock()
+	failure := Failure{Kind: out.Kind, Message: out.Text, Server: redact.RedactURL(l.ID), SendsToken: sendsToken}
 	raw, _ := json.Marshal(failure) // always marshals
 	return jsonraw.With(nil, metaFailure, raw)
+}
+
+// isAuthorization reports whether a line of -H is an Authorization field.
+func isAuthorization(line string) bool {
+	name, _, _ := strings.Cut(line, ":")
+	return strings.EqualFold(strings.TrimSpace(name), "Authorization")
 }
 
 // FailureOf returns the failure in the definition of a tool, or false if the tool is one of a server.

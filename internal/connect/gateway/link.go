@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +40,8 @@ type link struct {
 	failed      wire.Outcome
 	nextAttempt time.Time
 	pause       time.Duration
+	// sendsToken is set if the last attempt to connect had an Authorization field of the user.
+	sendsToken bool
 	// shownFailure is the failure that was shown to the user. shownProcess is the exit of the
 	// server's process that was shown last.
 	shownFailure string
@@ -144,6 +147,7 @@ func (l *link) dial(done chan struct{}) {
 	shownFailure := ""
 	awaitsUse := out.Kind == wire.Auth && l.peer.gateway.Login != nil && !l.isUsed
 	l.failed = out
+	l.sendsToken = slices.ContainsFunc(l.env.Headers, isAuthorization)
 	if out.OK() && !isClosed {
 		l.conn = c
 		l.pause = 0

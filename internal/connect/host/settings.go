@@ -35,6 +35,9 @@ func (e *Env) Fields() ([]wire.Field, error) {
 // readHeaderFiles puts the fields of --header-file before the fields of -H, which replace them.
 // Values from a file are secrets, unlike values on the command line.
 func readHeaderFiles(e *Env) error {
+	if len(e.HeaderFiles) == 0 { // connections of serve share e: a later attempt must not write to it
+		return nil
+	}
 	var lines []string
 	for _, name := range e.HeaderFiles {
 		raw, err := e.ReadFile(name, MostSecret)
