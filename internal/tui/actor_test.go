@@ -156,7 +156,7 @@ func (a *actor) Subscribe(_ context.Context, target, uri string, on bool) error 
 }
 
 func (a *actor) Cancel(_ context.Context, c view.Cancellation) error {
-	a.note("cancel", c.Target, c.Kind, c.Name, c.Key)
+	a.note("cancel", c.Target, c.Kind, c.Name)
 	return nil
 }
 

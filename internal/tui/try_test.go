@@ -89,7 +89,7 @@ func TestTryRequestsResourcesPromptsAndTemplates(t *testing.T) {
 		p.did(a, "request  resource demo://readme \nsubscribe  demo://readme true\nsubscribe  demo://readme false\n"+
 			`request  template demo://{city} {"city":"Rome"}`)
 		p.keys("esc", "esc", "right", "X")
-		if got := a.done(); !strings.Contains(got, "cancel  task task-1 ") {
+		if got := a.done(); !strings.Contains(got, "cancel  task task-1") {
 			t.Errorf("did %q", got)
 		}
 	})

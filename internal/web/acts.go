@@ -132,7 +132,7 @@ var acts = sync.OnceValue(func() map[string]act {
 		"cancel": {
 			call, "call", local,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
-				return okResponse, a.Cancel(ctx, view.Cancellation{Target: p.Target, Kind: p.Kind, Name: p.Name, Key: p.Key})
+				return okResponse, a.Cancel(ctx, view.Cancellation{Target: p.Target, Kind: p.Kind, Name: p.Name})
 			},
 		},
 		"step": {

@@ -113,7 +113,7 @@ func TestActionsNeedTheirPermission(t *testing.T) {
 			`["complete",{"Target":"t","Kind":"prompt","Name":"x","Argument":"a","Value":"b","Arguments":{"c":"d"}}]`, `{"values":["a"]}`,
 		},
 		{"subscribe", `{"target":"t","name":"x:y","on":true}`, view.Powers{Call: true}, `["subscribe","t","x:y",true]`, `{"ok":true}`},
-		{"cancel", `{"target":"t","key":"1.1"}`, view.Powers{Call: true}, `["cancel",{"Target":"t","Kind":"","Name":"","Key":"1.1"}]`, `{"ok":true}`},
+		{"cancel", `{"target":"t","kind":"task","name":"1"}`, view.Powers{Call: true}, `["cancel",{"Target":"t","Kind":"task","Name":"1"}]`, `{"ok":true}`},
 		{
 			"step", `{"target":"t","kind":"tool","name":"x","arguments":{},"file":"a.mcpc.yaml"}`,
 			view.Powers{Call: true},

@@ -2,7 +2,6 @@ package liveview
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -33,7 +32,7 @@ func (a *Actor) Request(ctx context.Context, r view.Request) (view.Sent, error) 
 	if out := recorded.RejectHidden("enter the secret again", string(r.Arguments)); !out.OK() {
 		return view.Sent{}, userError(g, out)
 	}
-	o := outgoing{server: server, consentKey: r.Kind + "\n" + r.Name + "\n" + string(r.Arguments), name: r.Name}
+	o := outgoing{server: server, consentKey: r.Kind + "\n" + r.Name + "\n" + string(r.Arguments)}
 	if err := o.setRequest(g, r); err != nil {
 		return view.Sent{}, userErrorOf(g, err)
 	}
@@ -53,7 +52,7 @@ func (a *Actor) sendTo(ctx context.Context, o outgoing, confirmed bool) (view.Se
 	if !out.OK() {
 		return view.Sent{}, userError(g, out)
 	}
-	ctx, end := a.begin(ctx, g, o.server, o.method, o.name)
+	ctx, end := a.begin(ctx, o.server)
 	defer end()
 	out, missing := o.send(ctx, c, given)
 	sent, err := a.sentResult(g, o, connect.Explain(&g.Env, out), missing)
@@ -64,7 +63,7 @@ func (a *Actor) sendTo(ctx context.Context, o outgoing, confirmed bool) (view.Se
 	return sent, err
 }
 
-// setRequest sets the method, the name and the function that sends a request. It returns an error for
+// setRequest sets the method and the function that sends a request. It returns an error for
 // arguments that cannot be read.
 func (o *outgoing) setRequest(g *cmdutil.Factory, r view.Request) error {
 	// The arguments are one JSON object; nothing is given by --args ("") or as flat names (false).
@@ -94,11 +93,12 @@ func (o *outgoing) setRequest(g *cmdutil.Factory, r view.Request) error {
 		}
 	case view.KindResource, view.KindTemplate:
 		o.method = "resources/read"
+		uri := r.Name
 		if r.Kind == view.KindTemplate {
-			o.name, err = expandTemplate(r)
+			uri, err = expandTemplate(r)
 		}
 		o.send = func(ctx context.Context, c *connect.Conn, _ consents) (wire.Outcome, consents) {
-			return toolcall.ReadResource(ctx, c, o.name), 0
+			return toolcall.ReadResource(ctx, c, uri), 0
 		}
 	case view.KindTask:
 		o.method = "tasks/get"
@@ -163,10 +163,6 @@ func (a *Actor) Complete(ctx context.Context, r view.Completion) (view.Completed
 			completed.Values = append(completed.Values, value)
 		}
 	}
-	if err := json.Unmarshal(jsonraw.First(completion, "total"), &completed.Total); err != nil {
-		completed.Total = nil // the server sent no number
-	}
-	completed.HasMore = string(jsonraw.First(completion, "hasMore")) == "true"
 	return completed, nil
 }
 

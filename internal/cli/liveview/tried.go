@@ -12,7 +12,6 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/live"
 	"mcpc/internal/live/view"
 	"mcpc/internal/wire"
 )
@@ -29,9 +28,8 @@ type triedServer struct {
 
 // A running request is one that the view sent and that has no response yet.
 type running struct {
-	server, method, name string
-	run                  int // the recording that has it
-	cancel               context.CancelFunc
+	server string // in the form of -s
+	cancel context.CancelFunc
 }
 
 // A subscribed is a resource of a server that the view subscribes to.
@@ -188,11 +186,9 @@ func (a *Actor) needsConsent(server string) bool {
 }
 
 // begin notes that a request to a server is running. The caller must call end when it has ended.
-func (a *Actor) begin(
-	ctx context.Context, g *cmdutil.Factory, server, method, name string,
-) (requestContext context.Context, end func()) {
+func (a *Actor) begin(ctx context.Context, server string) (requestContext context.Context, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &running{server: server, method: method, name: name, run: g.Record.Run(), cancel: cancel}
+	r := &running{server: server, cancel: cancel}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.running = append(a.running, r)
@@ -206,36 +202,18 @@ func (a *Actor) begin(
 
 // Cancel cancels running requests of the view, or a task.
 func (a *Actor) Cancel(ctx context.Context, c view.Cancellation) error {
-	if c.Kind == view.KindTask && c.Key == "" {
+	if c.Kind == view.KindTask {
 		return a.cancelTask(ctx, c.Target, c.Name)
 	}
-	var isWanted func(r *running) bool
-	if c.Key != "" {
-		key, ok := live.ParseKey(c.Key)
-		if !ok {
-			return view.ErrGone
-		}
-		detail, err := a.Reader.Rows(ctx, view.Query{Only: []string{c.Key}, Count: 1})
-		if err != nil {
-			return err
-		}
-		if len(detail.Rows) == 0 {
-			return view.ErrGone
-		}
-		row := detail.Rows[0]
-		isWanted = func(r *running) bool { return r.run == key.Run && r.method == row.Method && r.name == row.Name }
-	} else {
-		server, err := a.callableServer(a.separateInvocation(), c.Target)
-		if err != nil {
-			return err
-		}
-		isWanted = func(r *running) bool { return r.server == server }
+	server, err := a.callableServer(a.separateInvocation(), c.Target)
+	if err != nil {
+		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	found := false
 	for _, r := range a.running {
-		if isWanted(r) {
+		if r.server == server {
 			r.cancel()
 			found = true
 		}

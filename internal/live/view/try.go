@@ -85,16 +85,13 @@ type Completion struct {
 	Arguments          json.RawMessage
 }
 
-// Completed are the values that a server suggests. Total is nil if the server does not say how many
-// there are.
+// Completed are the values that a server suggests.
 type Completed struct {
-	Values  []string `json:"values"`
-	Total   *int     `json:"total,omitempty"`
-	HasMore bool     `json:"hasMore,omitempty"`
+	Values []string `json:"values"`
 }
 
-// A Cancellation selects the requests of the view to cancel: the one with the row of Key, or else
-// all to Target. If Kind is KindTask, the task with the id Name is cancelled instead.
+// A Cancellation selects what to cancel: the running requests of the view to Target. If Kind is KindTask, the
+// task with the id Name is cancelled instead.
 type Cancellation struct {
-	Target, Kind, Name, Key string
+	Target, Kind, Name string
 }
