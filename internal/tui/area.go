@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"mcpc/internal/tui/cells"
@@ -36,6 +37,15 @@ func (a *area) Text() string {
 		b.WriteString(a.lines[i].Text())
 	}
 	return b.String()
+}
+
+// find moves the cursor to the end of the first line that has a text, if there is one.
+func (a *area) find(text string) {
+	i := slices.IndexFunc(a.lines, func(line input) bool { return strings.Contains(line.Text(), text) })
+	if i >= 0 {
+		a.cursorLine = i
+		a.lines[i].cursor = strings.Index(a.lines[i].Text(), text)
+	}
 }
 
 // Key handles a key by its name, or types text if the key has no meaning here.

@@ -60,3 +60,19 @@ func TestAreaShowsTheCursor(t *testing.T) {
 		}
 	}
 }
+
+// The keys for words stop at names and values of JSON.
+func TestAreaMovesByWords(t *testing.T) {
+	a := newArea("{\n  \"name\": \"get_sum\",\n  \"arguments\": {\"left_part\": 12}\n}")
+	a.find(`"arguments"`)
+	for _, key := range []string{"ctrl+right", "alt+f", "ctrl+right"} {
+		a.Key(key, "")
+	}
+	a.Key("ctrl+left", "")
+	a.Key("x", "x")
+	a.Key("home", "")
+	a.Key("y", "y")
+	if got, want := a.lines[2].Text(), `y  "arguments": {"left_part": x12}`; got != want {
+		t.Errorf("the line is %q, want %q", got, want)
+	}
+}

@@ -225,7 +225,7 @@ func (d *editor) paste(text string) { d.area.Type(text) }
 
 // hints returns the keys for the footer.
 func (d *editor) hints() []string {
-	return []string{"Ctrl-S send", "Esc leave", "Enter new line", "Ctrl-K cut to the end of the line"}
+	return []string{"Ctrl-S send", "Esc leave", "Enter new line", "Ctrl-←→ word", "Ctrl-K cut to the end of the line"}
 }
 
 // draw draws w columns and at most h lines.

@@ -32,6 +32,8 @@ type reader struct {
 	hint    string
 	absent  string
 	noDocs  bool // no tools, streams and secrets
+	// noSchema is set if the recordings have no list with the tools of the calls.
+	noSchema bool
 }
 
 func at(seconds float64) time.Time {
@@ -192,6 +194,9 @@ func (r *reader) Detail(_ context.Context, key string) (view.Detail, error) {
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`),
 			Wrong:       []view.Wrong{{Pointer: "/limit", Text: "/limit is not in the schema"}}, Stderr: []string{"warn: cache is cold"},
 			Findings: []view.Finding{{Rule: "L106", Severity: "warning", Text: "The result has no structuredContent.", Fix: "Return structuredContent.", Pointer: "/result"}},
+		}
+		if r.noSchema {
+			d.InputSchema = nil
 		}
 		d.Frames = []view.Frame{
 			{N: 1, Dir: "sent", Kind: "head", Line: "POST /mcp", Time: b.Row.Time, Head: [][2]string{{"Content-Type", "application/json"}, {"Mcp-Session-Id", "3f2a"}}},

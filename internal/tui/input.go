@@ -52,6 +52,20 @@ func (in *input) Key(name, text string) bool {
 			from--
 		}
 		in.deleteRange(from, in.cursor)
+	case "ctrl+left", "alt+left", "alt+b":
+		for in.cursor > 0 && !isWordRune(in.text[in.cursor-1]) {
+			in.cursor--
+		}
+		for in.cursor > 0 && isWordRune(in.text[in.cursor-1]) {
+			in.cursor--
+		}
+	case "ctrl+right", "alt+right", "alt+f":
+		for in.cursor < len(in.text) && !isWordRune(in.text[in.cursor]) {
+			in.cursor++
+		}
+		for in.cursor < len(in.text) && isWordRune(in.text[in.cursor]) {
+			in.cursor++
+		}
 	default:
 		if text == "" {
 			return false
@@ -60,6 +74,9 @@ func (in *input) Key(name, text string) bool {
 	}
 	return true
 }
+
+// isWordRune reports whether the keys for words pass over a rune as a part of a word.
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
 // Type inserts text at the cursor. Line ends become blanks.
 func (in *input) Type(text string) {

@@ -67,14 +67,50 @@ func TestConfirm(t *testing.T) {
 	a := newActor()
 	a.confirm = "delete_repo may delete"
 	play(t, 80, 24, nil, a, func(p *player) {
-		p.keys("g", "r")
-		p.shows("delete_repo may delete", "send initialize (42.1) again?", "Esc close  ↑↓ select")
+		p.keys("g", "j", "j", "r")
+		p.shows("delete_repo may delete", "send call search_issues (42.3) again?", "Esc close  ↑↓ select")
 		p.hides("sending…")
 		p.keys("y", "s", "d", "enter")
 		p.did(a, "")
 		p.keys("r", "down", "enter")
+		p.did(a, "resend 42.3 ")
+	})
+}
+
+// "Send it" is selected for a request that changes nothing.
+func TestConfirmOfReadingRequestSelectsSending(t *testing.T) {
+	a := newActor()
+	a.confirm = "Send requests to http://127.0.0.1/mcp?"
+	play(t, 80, 24, nil, a, func(p *player) {
+		p.keys("g", "r", "enter")
 		p.did(a, "resend 42.1 ")
 	})
+}
+
+// A recorded call of a tool that no recorded list has gets its form from the server's list, with the
+// recorded arguments; without that list the form has no fields and keeps the arguments.
+func TestTryOfRecordedCallListsTools(t *testing.T) {
+	for target, want := range map[string]string{
+		"demo":   "catalog demo\nrequest demo tool create_issue {\"title\":\"old\",\"q\":\"crash on start\",\"limit\":10}",
+		"github": "catalog github\nrequest github tool create_issue {\"q\":\"crash on start\",\"limit\":10}",
+	} {
+		r := newReader()
+		r.noSchema = true
+		row := &r.blocks[2].Row
+		row.Name, row.Target = "create_issue", target
+		a := newActor()
+		play(t, 120, 40, r, a, func(p *player) {
+			p.keys("g", "j", "j", "t")
+			p.shows("try create_issue at")
+			if target == "github" {
+				p.shows("connection refused")
+			} else {
+				p.types("old")
+			}
+			p.keys("ctrl+s")
+			p.did(a, want)
+		})
+	}
 }
 
 // Held messages are released, edited and dropped only if one is selected.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -230,6 +231,7 @@ func (m *model) editText(
 				return m.showError(err)
 			}
 			area := newArea(indented(text, m.w-2))
+			area.find(`"arguments"`)
 			// Compare with the text as it is shown, where tabs and indents may differ.
 			shown := area.Text()
 			edited := func(m *model, current string) tea.Cmd {
@@ -284,6 +286,7 @@ func editOutside(edit func(string) (string, error), text string, run func(*model
 type resendRequest struct {
 	key, title string
 	message    json.RawMessage
+	readOnly   bool // it is known to change nothing
 }
 
 // resendTarget returns the request that actions apply to. If it cannot be sent again, it shows the
@@ -302,8 +305,39 @@ func (m *model) resendTarget() (r resendRequest, ok bool) {
 	r.title = "request " + key
 	if row != nil {
 		r.title = rowTitle(row) + " (" + key + ")"
+		r.readOnly = m.isReadOnly(row)
 	}
 	return r, true
+}
+
+// readingMethods are the methods of requests that change nothing.
+var readingMethods = []string{
+	"initialize", "server/discover", "ping", "tools/list", "prompts/list", "prompts/get", "resources/list",
+	"resources/templates/list", "resources/read", "completion/complete",
+}
+
+// isReadOnly reports whether a recorded request is known to change nothing, by its method or because the
+// server of the Try view says so of its tool.
+func (m *model) isReadOnly(row *view.Row) bool {
+	if slices.Contains(readingMethods, row.Method) {
+		return true
+	}
+	if m.try.catalog == nil || m.try.catalog.Target != row.Target || row.Method != "tools/call" {
+		return false
+	}
+	o := toolNamed(m.try.catalog, row.Name)
+	return o != nil && o.ReadOnly
+}
+
+// toolNamed returns the tool of a catalog with a name, or nil.
+func toolNamed(c *view.Catalog, name string) *view.Offer {
+	for _, list := range c.Lists {
+		i := slices.IndexFunc(list.Offers, func(o view.Offer) bool { return o.Name == name })
+		if list.Kind == view.KindTool && i >= 0 {
+			return &list.Offers[i]
+		}
+	}
+	return nil
 }
 
 // editResend lets the user edit the target request, and sends it.
@@ -340,6 +374,7 @@ func (m *model) sendAgain(r resendRequest) tea.Cmd {
 		question = "send " + r.title + " again, edited?"
 	}
 	return m.send(question, sender{
+		readOnly: r.readOnly,
 		do: func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error) {
 			return a.Resend(ctx, r.key, r.message, confirmed)
 		},
@@ -349,6 +384,8 @@ func (m *model) sendAgain(r resendRequest) tea.Cmd {
 
 // A sender sends a request.
 type sender struct {
+	// readOnly is true if the request is known to change nothing. The question then has "send it" selected.
+	readOnly bool
 	// begin is called each time before the request is sent.
 	begin func(m *model)
 	// do sends the request through an Actor. confirmed is set after the user's consent.
@@ -381,7 +418,7 @@ func (m *model) sendAs(question string, r sender, confirmed bool) tea.Cmd {
 			}
 			if sent.Confirm != "" {
 				m.statusLine.flash = "" // nothing is sent yet
-				m.dialog = m.confirm(confirmation{
+				dialog := m.confirm(confirmation{
 					title:   question,
 					text:    sent.Confirm,
 					no:      "do not send",
@@ -392,6 +429,10 @@ func (m *model) sendAs(question string, r sender, confirmed bool) tea.Cmd {
 						return m.sendAs(question, r, confirmed)
 					},
 				})
+				if r.readOnly {
+					dialog.sel = 1
+				}
+				m.dialog = dialog
 				return r.show(m, nil)
 			}
 			text := sent.Text // of a failure, it names the kind
@@ -423,7 +464,7 @@ type confirmation struct {
 }
 
 // confirm returns a menu that asks before an action. Only Enter on the second entry runs it, so that
-// a letter typed before the question appeared does nothing.
+// a letter typed before the question appeared does nothing. The first entry is selected.
 func (m *model) confirm(c confirmation) *menu {
 	return &menu{title: c.title, head: cells.Wrap(cells.Warn, c.text, max(m.w-4, 20)), choices: []choice{
 		newChoice("", c.no, "Esc", func(m *model) tea.Cmd { return m.showMessage(c.afterNo) }),
@@ -465,7 +506,41 @@ func (m *model) tryTool() tea.Cmd {
 			}
 			tool.Server = doc.Row.Server
 			tool.InputSchema = doc.InputSchema
+			if tool.InputSchema == nil {
+				return m.listedToolForm(&tool, arguments)
+			}
 			return m.toolForm(&tool, arguments)
+		}
+	})
+}
+
+// listedToolForm opens the form of a recorded call whose tool is in no recorded list: it lists the tools
+// of the server first. If that fails, the form has no fields and keeps the arguments.
+func (m *model) listedToolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
+	actor := m.opt.Actor
+	m.showMessage("listing the tools of " + t.Target + "…")
+	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
+		catalog, err := actor.Catalog(ctx, t.Target)
+		return func(m *model) tea.Cmd {
+			if m.dialog != nil || m.focus == paneFilter || m.focus == paneForm {
+				return nil // the user does something different
+			}
+			if catalog.NeedsLogin != "" {
+				return m.offerLogin(t.Target, catalog.NeedsLogin)
+			}
+			offer := toolNamed(&catalog, t.Name)
+			if err != nil {
+				m.toolForm(t, arguments)
+				return m.showError(err)
+			}
+			if offer == nil {
+				m.toolForm(t, arguments)
+				return m.showMessage(t.Target + " lists no tool " + t.Name)
+			}
+			m.statusLine.flash = ""
+			m.openForm(&formRequest{target: catalog.Target, server: catalogName(&catalog), offer: *offer},
+				newForm(offer.Schema, arguments))
+			return nil
 		}
 	})
 }

@@ -274,6 +274,9 @@ const (
 // tabNames are the names of the tabs.
 var tabNames = [tabCount]string{"Summary", "Request", "Answer", "Events", "Wire", "Time", "Findings", "Diff"}
 
+// shortTabNames are the names of the tabs that are not open, if the whole names do not fit.
+var shortTabNames = [tabCount]string{"Sum", "Req", "Ans", "Ev", "Wire", "Time", "Find", "Diff"}
+
 // emptyTabText has the text of each tab without lines.
 var emptyTabText = [tabCount]string{
 	"nothing is known",
@@ -305,13 +308,28 @@ func (d *detail) drawTitle(clock screenClock) cells.Line {
 	}
 }
 
-// drawTabs draws the names of the tabs, beginning with the first that lets the open tab fit into w
-// columns.
+// drawTabs draws the names of the tabs in w columns: short names except of the open tab if the whole names
+// do not fit. It begins with the first tab that lets the open tab fit.
 func (d *detail) drawTabs(w int, active bool) cells.Line {
+	whole := d.drawTabNames(w, active, withWords)
+	if whole.Width() <= w {
+		return whole
+	}
+	return d.drawTabNames(w, active, withoutWords)
+}
+
+// drawTabNames draws the tabs as drawTabs does. isShort is withWords or withoutWords.
+func (d *detail) drawTabNames(w int, active, isShort bool) cells.Line {
 	label := func(i int) string {
+		if isShort && i != d.tab {
+			return shortTabNames[i] + " "
+		}
 		text := tabNames[i]
 		if i == tabFindings && d.doc != nil && len(d.doc.Findings) > 0 {
 			text += " " + english.Thousands(len(d.doc.Findings))
+		}
+		if isShort {
+			return text + " "
 		}
 		return " " + text + " "
 	}
@@ -324,6 +342,9 @@ func (d *detail) drawTabs(w int, active bool) cells.Line {
 		used -= len(label(first))
 	}
 	var line cells.Line
+	if isShort {
+		line = append(line, cells.Blank(1))
+	}
 	for i := first; i < tabCount; i++ {
 		role := cells.Faint
 		if i == d.tab {

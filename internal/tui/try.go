@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/english"
 	"mcpc/internal/live/view"
+	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/tui/cells"
 )
@@ -391,8 +392,9 @@ func (m *model) requestFormKey(k tea.KeyPressMsg) tea.Cmd {
 
 // sendRequest sends a request, and shows its exchange: while it runs, and its result. The form stays open.
 func (m *model) sendRequest(r *formRequest, arguments json.RawMessage) tea.Cmd {
-	question := "send " + r.offer.Kind + " " + r.offer.Name + " to " + r.target + "?"
+	question := "send " + r.offer.Kind + " " + r.offer.Name + "?"
 	return m.send(question, sender{
+		readOnly: r.offer.Kind != view.KindTool || r.offer.ReadOnly,
 		begin: func(m *model) {
 			m.try.running = r
 			m.try.sentAt = m.opt.Now()
@@ -682,7 +684,8 @@ func (m *model) drawKinds(w int) []drawn {
 	}
 	if c.Instructions != "" {
 		lines = append(lines, drawn{})
-		for _, l := range cells.Wrap(cells.Faint, c.Instructions, w-2) {
+		text := term.Markdown(term.Style{Terminal: true, Width: w - 2}, c.Instructions)
+		for _, l := range cells.Wrap(cells.Faint, text, w-2) {
 			lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 		}
 	}

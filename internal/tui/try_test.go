@@ -238,3 +238,21 @@ func TestCtrlAAddsAnotherItemFromInside(t *testing.T) {
 		p.did(a, `request  tool create_issue {"title":"bug","labels":["p1","p2"]}`)
 	})
 }
+
+// Beside a form all tabs of the result are seen.
+func TestTabsOfResultFitBesideForm(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("enter").types("bug").keys("ctrl+s")
+		p.shows("Summary Req Ans Ev Wire Time Find Diff")
+	})
+}
+
+// The instructions of a server are drawn without the marks of Markdown, and break at words.
+func TestInstructionsAreDrawn(t *testing.T) {
+	tries(t, 120, 30, newActor(), func(p *player) {
+		p.m.try.catalog.Instructions = "# Use\n\nCall **get** with `get-structured-content` first."
+		p.shows("Call get with", "get-structured-", "content", "first.")
+		p.hides("**get**")
+	})
+}

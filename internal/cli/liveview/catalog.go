@@ -24,10 +24,13 @@ func (a *Actor) Catalog(ctx context.Context, target string) (view.Catalog, error
 	if err != nil {
 		return view.Catalog{}, err
 	}
-	a.addCard(server) // a failed connection may need a login, for which the card has a button
+	isNew := a.addCard(server) // a failed connection may need a login, for which the card has a button
 	g, c, out := a.connection(ctx, server)
-	if out.Kind == wire.Auth && server != connect.DemoEndpoint {
+	needsLogin := out.Kind == wire.Auth && server != connect.DemoEndpoint
+	if isNew || needsLogin {
 		a.recheckServer(server)
+	}
+	if needsLogin {
 		out.Hint = "" // the view offers a login
 		return view.Catalog{NeedsLogin: userError(g, out).Error(), Lists: []view.OfferList{}}, nil
 	}

@@ -112,20 +112,21 @@ func (a *Actor) awaitChecks() {
 	checks.Wait()
 }
 
-// addCard adds a card to Home for a server that the user named by its URL. It does nothing if Home has
-// one.
-func (a *Actor) addCard(server string) {
+// addCard adds a card to Home for a server that the user named by its URL, and reports whether it did. It
+// does nothing if Home has one.
+func (a *Actor) addCard(server string) bool {
 	a.home.mu.Lock()
 	defer a.home.mu.Unlock()
 	hasCard := func(s *view.Server) bool { return s.Name == server }
 	isKnown := slices.Contains(a.home.added, server) || slices.ContainsFunc(a.home.servers, hasCard)
 	if !recorded.IsAddress(server) || isKnown {
-		return
+		return false
 	}
 	a.home.added = append(a.home.added, server)
 	if a.home.servers != nil {
 		a.home.servers = append(a.home.servers, addedServer(a.separateInvocation(), server))
 	}
+	return true
 }
 
 // addedServer returns the card of a server that the user named by its URL.

@@ -134,7 +134,7 @@ func TestCatalogRefusesCommandsAndUntrustedServers(t *testing.T) {
 	}
 }
 
-// TestCatalogAddsCard holds: a URL that was tried has one card, which is asked by the next check.
+// TestCatalogAddsCard holds: a URL that was tried has one card, which the next check asks.
 func TestCatalogAddsCard(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 9)
@@ -163,5 +163,29 @@ func TestCatalogAddsCard(t *testing.T) {
 	}
 	if !slices.Contains(all, address) || !slices.Contains(all, "http://127.0.0.1:8/mcp") {
 		t.Errorf("asked %q", all)
+	}
+}
+
+// TestTriedServerIsAskedAtOnce holds: the card of a URL that was tried shows its state without a check.
+func TestTriedServerIsAskedAtOnce(t *testing.T) {
+	t.Parallel()
+	a := homeActor(t, view.Powers{Call: true}, func(context.Context, *cmdutil.Factory, *cmdutil.KnownServer) view.Health {
+		return view.Health{State: "needs login", Help: "log in", Failed: true}
+	})
+	changed := make(chan struct{}, 9)
+	a.ActorOptions.Changed = func() { changed <- struct{}{} }
+	a.Servers()
+	const address = "http://127.0.0.1:1/other"
+	if _, err := a.Catalog(t.Context(), address); err == nil {
+		t.Fatal("a server that does not exist has a catalog")
+	}
+	for stateOf(t, a, address).Asking {
+		<-changed
+	}
+	if got := stateOf(t, a, address); got.State != "needs login" || got.Help != "log in" {
+		t.Errorf("the card is %+v", got)
+	}
+	if got := stateOf(t, a, "demo"); got.State != "" {
+		t.Errorf("another server was asked: %+v", got)
 	}
 }

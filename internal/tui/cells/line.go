@@ -140,13 +140,17 @@ func Wrap(r Role, text string, width int) []Line {
 	return lines
 }
 
-// breakWord breaks a word that is wider than a line.
+// breakWord breaks a word that is wider than a line, after one of -_/. if there is one in the second half
+// of the line.
 func breakWord(r Role, text string, width int) []Line {
 	var lines []Line
 	for term.Width(text) > width {
 		head := term.Truncate(text, width)
 		if head == "" { // a character is wider than the line
 			break
+		}
+		if end := strings.LastIndexAny(head, "-_/.") + 1; end > len(head)/2 {
+			head = head[:end]
 		}
 		lines = append(lines, Line{{head, r}})
 		text = text[len(head):]
