@@ -87,6 +87,10 @@ is all files below it; .gitignore is respected.`,
 			if len(args) == 0 {
 				return usage.New("tap needs the command of a server", wire.Run("tap -- COMMAND..."))
 			}
+			if f.Output != "" {
+				return usage.New("tap has no result for -o to write",
+					"--record "+wire.Hint(shellwords.Quote(f.Output))+" writes the recording to this file")
+			}
 			if err := o.watch.Check(); err != nil {
 				return err
 			}
