@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -13,16 +14,17 @@ import (
 
 // A detail is one exchange, and the position of the user in it.
 type detail struct {
-	key   string
-	doc   *view.Detail // nil until the exchange was read
-	tab   int
-	raw   bool            // the tabs show bytes instead of a tree of JSON
-	folds map[string]bool // by JSON pointer: the value is folded
-	diff  diff
-	err   error     // of reading the exchange
-	sel   int       // the index of the selected line
-	top   int       // the index of the first line on the screen
-	lines []tabLine // the lines of the tab when it was last drawn
+	key      string
+	doc      *view.Detail // nil until the exchange was read
+	loadedAt time.Time    // when doc was read
+	tab      int
+	raw      bool            // the tabs show bytes instead of a tree of JSON
+	folds    map[string]bool // by JSON pointer: the value is folded
+	diff     diff
+	err      error     // of reading the exchange
+	sel      int       // the index of the selected line
+	top      int       // the index of the first line on the screen
+	lines    []tabLine // the lines of the tab when it was last drawn
 }
 
 // detailHead is the number of lines above a tab: the title and the names of the tabs.
@@ -81,6 +83,7 @@ func (m *model) loadDetail(keyChanged bool) tea.Cmd {
 		return func(m *model) tea.Cmd {
 			if m.detail.key == key { // the user may have opened another one meanwhile
 				m.detail.doc = &doc
+				m.detail.loadedAt = m.opt.Now()
 				m.detail.err = err
 				m.detail.diff = d
 			}
@@ -105,13 +108,15 @@ func comparisonKey(key, marked string, doc *view.Detail) string {
 // h lines. It scrolls so that the selected line is visible.
 func (m *model) drawDetail(w, h int) []drawn {
 	d := &m.detail
-	lines := []drawn{{Line: d.drawTitle(m.screenClock())}, {Line: d.drawTabs(w, m.focus == paneDetail)}}
+	clock := m.screenClock()
+	clock.loadedAt = d.loadedAt // the lists may have been read long before
+	lines := []drawn{{Line: d.drawTitle(clock)}, {Line: d.drawTabs(w, m.focus == paneDetail)}}
 	if d.err != nil {
 		d.lines = plainLines(cells.Wrap(cells.Bad, d.err.Error(), w-2))
 	} else if d.doc == nil {
 		d.lines = []tabLine{{line: cells.TextLine(cells.Faint, "reading…")}}
 	} else {
-		d.lines = d.tabLines(m.screenClock(), w)
+		d.lines = d.tabLines(clock, w)
 	}
 	if len(d.lines) == 0 {
 		d.lines = []tabLine{{line: cells.TextLine(cells.Faint, emptyTabText[d.tab])}}

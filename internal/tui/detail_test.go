@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // Each tab names its exchange and the outcome.
@@ -65,6 +66,19 @@ func TestEscShowsConversationsBesideHiddenDetail(t *testing.T) {
 		p.keys("g", "enter", "tab", "esc")
 		if !strings.Contains(p.screen(), "conversations") {
 			t.Errorf("Esc changed nothing:\n%s", p.screen())
+		}
+	})
+}
+
+// The clock of an open exchange counts from when the detail was read, not the list.
+func TestDetailClockStartsWhenItIsRead(t *testing.T) {
+	play(t, 120, 40, nil, newActor(), func(p *player) {
+		p.keys("g", "enter")
+		p.m.detail.doc.Row.State = "open"
+		p.m.detail.doc.Row.Seconds = 3
+		p.m.statusLine.loadedAt = testNow().Add(-99 * time.Second)
+		if title := p.m.drawDetail(120, 20)[0].Line.String(); !strings.Contains(title, "… 0:03") {
+			t.Errorf("the title is %q, want … 0:03", title)
 		}
 	})
 }

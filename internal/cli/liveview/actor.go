@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/live/control"
 	"mcpc/internal/live/view"
@@ -55,6 +56,8 @@ type Actor struct {
 	// ownServer is the connection to the server that the view started, or nil. Start sets it when the
 	// server has answered.
 	ownServer atomic.Pointer[connect.Conn]
+	// following runs followStarted.
+	following sync.WaitGroup
 	user      *user
 	// reading is locked while the recording of the view's own server is read.
 	reading sync.Mutex
@@ -105,25 +108,11 @@ func NewActor(o ActorOptions) *Actor {
 // Start starts the server of a command, so that views can call its tools. It may run while the
 // views are shown. Requests to the server are recorded in the recording of the command itself. If
 // the server cannot be started, the outcome says why. The tools are listed again whenever the server says
-// that they have changed. If watched is not nil, argv runs that command in mcpc tap --watch.
+// that they have changed. If watched is not nil, argv runs that command in mcpc tap --watch, and the view
+// connects again if a restarted server reports changes of a list that it did not declare before.
 func (a *Actor) Start(ctx context.Context, argv, watched []string) wire.Outcome {
-	f := a.Factory.Invocation()
-	f.Record.Many = true // the view may call many tools
-	a.detachTerminal(f)
-	changed := make(chan struct{}, 1)
-	c, out := connect.Dial(ctx, &f.Env, connect.Options{
-		Argv: argv, Shown: watched, RequireServerInfo: true, MultiCall: true,
-		OnNotification: func(m *wire.Message) {
-			a.noteListChange(m)
-			if m.Method != "notifications/tools/list_changed" {
-				return
-			}
-			select {
-			case changed <- struct{}{}:
-			default: // the next list has this change too
-			}
-		},
-	})
+	s := &startedServer{argv: argv, watched: watched, changed: make(chan struct{}, 1), renewed: make(chan struct{}, 1)}
+	c, out := a.dialStarted(ctx, s)
 	if !out.OK() {
 		c.Close(ctx)
 		return out
@@ -134,19 +123,66 @@ func (a *Actor) Start(ctx context.Context, argv, watched []string) wire.Outcome 
 	if out.Kind == wire.Signal {
 		return out
 	}
-	a.followLists(c)
-	go a.followTools(c, changed)
+	a.followLists(c, watched != nil)
+	a.following.Go(func() { a.followStarted(s) })
 	return wire.Outcome{} // a server without tools can be inspected too
 }
 
-// followTools lists the tools of the view's own server after each change, until the view is closed.
-func (a *Actor) followTools(c *connect.Conn, changed <-chan struct{}) {
+// A startedServer is the server that the view started. changed receives a value after a change of its tools,
+// renewed if it reports changes of a list that it has not declared on this connection.
+type startedServer struct {
+	argv, watched    []string
+	changed, renewed chan struct{}
+}
+
+// dialStarted starts the server of the view and connects to it. The caller must close the connection.
+func (a *Actor) dialStarted(ctx context.Context, s *startedServer) (*connect.Conn, wire.Outcome) {
+	f := a.Factory.Invocation()
+	f.Record.Many = true // the view may call many tools
+	a.detachTerminal(f)
+	return connect.Dial(ctx, &f.Env, connect.Options{
+		Argv: s.argv, Shown: s.watched, RequireServerInfo: true, MultiCall: true,
+		OnNotification: func(m *wire.Message) {
+			a.noteListChange(m)
+			kind, isList := strings.CutSuffix(strings.TrimPrefix(m.Method, "notifications/"), "/list_changed")
+			if !isList {
+				return
+			}
+			own := a.ownServer.Load()
+			signal := s.changed
+			if s.watched != nil && own != nil && jsonraw.First(own.Info().Capabilities, kind) == nil {
+				signal = s.renewed
+			} else if kind != "tools" {
+				return
+			}
+			select {
+			case signal <- struct{}{}:
+			default: // the next list has this change too
+			}
+		},
+	})
+}
+
+// followStarted lists the tools of the view's own server after each change, and connects again if the
+// server was restarted with other lists, until the view is closed.
+func (a *Actor) followStarted(s *startedServer) {
 	for {
 		select {
 		case <-a.ctx.Done():
 			return
-		case <-changed:
-			_, _ = c.Listed(a.ctx, connect.ToolKind, nil) // its row shows a failure
+		case <-s.renewed:
+			next, out := a.dialStarted(a.ctx, s)
+			if !out.OK() { // its rows show the failure
+				next.Close(a.ctx)
+				continue
+			}
+			before := a.ownServer.Swap(next)
+			a.followLists(next, true)
+			_, _ = next.Listed(a.ctx, connect.ToolKind, nil)
+			a.countListChange()
+			before.Close(a.ctx)
+		case <-s.changed:
+			_, _ = a.ownServer.Load().Listed(a.ctx, connect.ToolKind, nil) // its row shows a failure
 		}
 	}
 }
@@ -155,6 +191,7 @@ func (a *Actor) followTools(c *connect.Conn, changed <-chan struct{}) {
 // ends the view's own server.
 func (a *Actor) Close(ctx context.Context) wire.Outcome {
 	a.stop()
+	a.following.Wait()
 	a.awaitLogin()
 	a.awaitChecks()
 	if g := a.group(); g != nil {

@@ -76,7 +76,8 @@ func (a *Actor) connection(ctx context.Context, server string) (*cmdutil.Factory
 	a.mu.Lock()
 	a.serverAt[c.Where] = server
 	a.mu.Unlock()
-	a.followLists(c)
+	const isWatched = false
+	a.followLists(c, isWatched)
 	return g, c, out
 }
 
@@ -95,11 +96,12 @@ func (a *Actor) triedAt(server string) *triedServer {
 	return t
 }
 
-// followLists asks a server to report changes of its lists, if it can, until the view is closed.
-func (a *Actor) followLists(c *connect.Conn) {
+// followLists asks a server to report changes of its lists, if it can, until the view is closed. A watched
+// server may have other lists after a restart, which mcpc tap reports.
+func (a *Actor) followLists(c *connect.Conn, isWatched bool) {
 	reportsChanges := func(capability string) bool {
 		settings := jsonraw.First(c.Info().Capabilities, capability)
-		return string(jsonraw.First(settings, "listChanged")) == "true"
+		return isWatched || string(jsonraw.First(settings, "listChanged")) == "true"
 	}
 	wanted := client.SubscriptionFilter{
 		Tools: reportsChanges("tools"), Prompts: reportsChanges("prompts"), Resources: reportsChanges("resources"),
@@ -114,6 +116,11 @@ func (a *Actor) noteListChange(m *wire.Message) {
 	if !strings.HasSuffix(m.Method, "/list_changed") {
 		return
 	}
+	a.countListChange()
+}
+
+// countListChange makes views get the catalog again.
+func (a *Actor) countListChange() {
 	a.mu.Lock()
 	a.listChanges++
 	a.mu.Unlock()
