@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/meant"
@@ -30,12 +31,13 @@ func New(in io.Reader, out, err io.Writer) *cmdutil.Factory {
 
 // Run runs the program, and returns its exit code and the signal that ended it, or nil. After the
 // first signal it waits for the command only if a connection is open or the echo is off. A second
-// signal ends it at once.
+// signal ends it at once, unless it is sent together with the first one.
 func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int, died os.Signal) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	ended := make(chan cmdutil.ExitError, 1)
 	go func() { ended <- execute(ctx, f, args) }()
+	var interruptedAt time.Time
 	for {
 		select {
 		case e := <-ended:
@@ -59,6 +61,10 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 			if e := f.Exiting.Load(); e != nil {
 				return e.ExitCode(), nil
 			}
+			if ctx.Err() != nil && f.Now().Sub(interruptedAt) < sameSignal {
+				continue
+			}
+			interruptedAt = f.Now()
 			mustEndInOrder := f.IsConnected.Load() || f.IsEchoOff.Load()
 			if ctx.Err() != nil || !mustEndInOrder {
 				reportSignal(f, args, sig)
@@ -68,6 +74,10 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 		}
 	}
 }
+
+// sameSignal is the time within which two signals are one: timeout(1) sends its signal to the command,
+// and to the group of the command.
+const sameSignal = 100 * time.Millisecond
 
 // reportSignal writes the JSON error if Run returns because of a signal without waiting for the
 // command, and the command is to print JSON. The command may still run in its goroutine, so
