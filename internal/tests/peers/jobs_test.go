@@ -436,7 +436,7 @@ func TestPeerJobs(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{`call echo \{"message":"qui`, `cancelled by the client`, `answered|roots/list.*\n.*▶`, `call trigger-long-running[^\n]* … \d:\d\d`} {
+		for _, want := range []string{`call echo \{"message":"q`, `cancelled by the client`, `answered|roots/list.*\n.*▶`, `call trigger-long-running[^\n]* … \d:\d\d`} {
 			y.sees(want)
 		}
 		p.sees(`[12] open`)
