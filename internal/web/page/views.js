@@ -230,7 +230,7 @@ export function Detail({ data }) {
   useEffect(() => {
     let left = false;
     setWhy('');
-    if (S.row) data.get('row', { key: S.row }).then(x => left || setD({ ...x, when: performance.now() }), e => left || (setD(was => was && was.row.key === S.row ? was : null), setWhy(e.message), showError(e)));
+    if (S.row) data.get('row', { key: S.row }).then(x => left || setD({ ...x, when: performance.now() }), e => left || (setD(was => was && was.row.key === S.row ? was : null), setWhy(e.message), e.status === 404 || showError(e)));
     return () => { left = true; };
   }, [S.row, running ? S.seq : 0, S.marks]);
   if (!S.row) return html`<p class="empty">Select an exchange.</p>`;
