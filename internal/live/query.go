@@ -138,13 +138,17 @@ func (s *Store) Find(ctx context.Context, q Query) (Found, error) {
 	defer cancel()
 	x.update(ctx, s)
 	found := Found{Keys: slices.Clip(x.keys), Pending: len(x.todo) + x.active, Seq: s.changes.now()}
+	kept := s.kept.byKey[q.Keep]
+	if kept != nil && (q.Talk == Talk{} || q.Talk == kept.talk) && !slices.Contains(x.found, kept) {
+		i, _ := slices.BinarySearchFunc(x.found, kept, x.order)
+		found.Keys = slices.Insert(slices.Clone(x.keys), i, kept.key) // the keys of the cached query stay as they are
+	}
 	if q.Only != nil {
 		only := make(map[Key]bool, len(q.Only))
 		for _, key := range q.Only {
 			only[key] = true
 		}
-		// The keys of the cached query stay as they are.
-		found.Keys = slices.DeleteFunc(slices.Clone(x.keys), func(k Key) bool { return !only[k] })
+		found.Keys = slices.DeleteFunc(slices.Clone(found.Keys), func(k Key) bool { return !only[k] })
 	}
 	return found, nil
 }

@@ -81,6 +81,8 @@ type Query struct {
 	Talk Talk
 	// Only restricts the query to the given keys. Nil means all.
 	Only []Key
+	// Keep is a row of the conversation that is selected even if it does not match Filter. The zero Key means none.
+	Keep Key
 }
 
 // A Found is the result of a Query.

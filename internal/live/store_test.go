@@ -144,6 +144,14 @@ func TestFileThatGrows(t *testing.T) {
 			t.Errorf("%q by %q finds %s, want %s", test.query, test.sort, got, test.want)
 		}
 	}
+	for keep, want := range map[int]string{13: "12 13 14", 3: "3 12 13 14", 99: "12 13 14"} {
+		if got := found(t, s, Query{Filter: "dur:>11ms", Keep: Key{Index: keep}}); got != want {
+			t.Errorf("with %d the query finds %s, want %s", keep, got, want)
+		}
+	}
+	if got := found(t, s, Query{Filter: "dur:>11ms", Sort: "-took", Keep: Key{Index: 3}}); got != "14 13 12 3" {
+		t.Errorf("the slowest and the kept row are %s", got)
+	}
 }
 
 // An open exchange took until now, and not until its last frame.

@@ -161,7 +161,7 @@ func (x *talk) refresh() {
 	x.hasRequests = false
 	for _, e := range x.entries {
 		r := e.row
-		if r.IsOpen() {
+		if r.IsOpen() && !r.IsListening() {
 			doc.Open++
 		}
 		if r.Failed() {

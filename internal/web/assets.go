@@ -37,8 +37,12 @@ var forReaders = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*//.*$|^[ \t]+`)
 })
 
+// cssSpaces shortens style sheets, whose strings have none of these characters.
+var cssSpaces = strings.NewReplacer(" { ", "{", "; }", "}", " }", "}", "} ", "}", "; ", ";", ": ", ":", ", ", ",")
+
 // asset returns the media type and the contents of a file of the page, or nil if the path names no
-// file. Scripts and style sheets come without comments and indentation, on the same lines.
+// file. Scripts and style sheets come without comments and indentation, on the same lines, and
+// style sheets without spaces that mean nothing.
 func (s *Server) asset(address string) (kind string, data []byte) {
 	name := strings.TrimPrefix(address, "/")
 	if name == "" {
@@ -54,6 +58,9 @@ func (s *Server) asset(address string) (kind string, data []byte) {
 	}
 	if ext := path.Ext(name); ext == ".js" || ext == ".css" {
 		data = forReaders().ReplaceAll(data, nil)
+	}
+	if path.Ext(name) == ".css" {
+		data = []byte(cssSpaces.Replace(string(data)))
 	}
 	return kind, data
 }

@@ -86,9 +86,9 @@ func TestPeerHomeReads(t *testing.T) {
 	a := &fakeActor{servers: homeServers()}
 	p, _ := open(t, chromium.Share(t), unrecorded{newDummy()}, a)
 	p.Await(`document.querySelectorAll('.card').length === 5`)
-	p.Await(`document.querySelector('.home .callout').textContent.includes('start with --allow=call')`)
+	p.Await(`document.querySelector('.home .callout').textContent.includes('start it with mcpc inspect --web --allow call,resend,intercept')`)
 	p.Type("R")
-	p.Await(`document.querySelector('.toast.bad').textContent.includes('--allow=call')`)
+	p.Await(`document.querySelector('.toast.bad').textContent.includes('--allow call,')`)
 	p.Eval(`document.querySelector('.card .main').click()`, nil)
 	p.Await(`document.querySelector('.toast.bad').textContent.startsWith('Try')`)
 	if did := strings.Join(a.deeds(), ""); did != "" {

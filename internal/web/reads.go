@@ -46,7 +46,7 @@ func (a params) time(name string) (time.Time, error) {
 // query parses the parameters that select rows. Keys are given in one parameter with commas, or in
 // several.
 func (a params) query() view.Query {
-	q := view.Query{Filter: a.Get("filter"), Sort: a.Get("sort"), Talk: a.Get("talk")}
+	q := view.Query{Filter: a.Get("filter"), Sort: a.Get("sort"), Talk: a.Get("talk"), Keep: a.Get("keep")}
 	for _, keys := range a.Values["only"] {
 		for key := range strings.SplitSeq(keys, ",") {
 			if key != "" {

@@ -121,6 +121,12 @@ func (r *Row) LacksEnd() bool {
 // IsRunOver reports whether the row's run has ended. It does not notice that the recorder was killed.
 func (r *Row) IsRunOver() bool { return r.capture.closedRuns[r.headIndex] }
 
+// IsListening reports whether the row is a stream for messages that belong to no request. It is open for as long as
+// its client runs.
+func (r *Row) IsListening() bool {
+	return r.Method == MethodStream || r.Method == "subscriptions/listen"
+}
+
 // IsWaiting reports whether a response, or another message of a stream, may still be received: the run
 // has not ended and its recorder seems to run.
 func (r *Row) IsWaiting() bool {

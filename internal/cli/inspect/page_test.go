@@ -40,7 +40,7 @@ func TestInspectWebActs(t *testing.T) {
 	p.Has("request", `{"target":"demo","kind":"tool","name":"forget-everything","arguments":{},"confirmed":true}`, `"confirm":"the tool`)
 	p.Has("request", `{"target":"demo","kind":"tool","name":"forget-everything","arguments":{},"confirmed":true}`, `"channel":"ok"`)
 	p.Has("request", `{"target":"demo","kind":"tool","name":"get-sum","arguments":{"a":"x","b":1}}`, `"confirm":"the arguments`)
-	p.Has("request", `{"target":"http://127.0.0.1:1/mcp","kind":"tool","name":"x","arguments":{},"confirmed":true}`, `"confirm":"Send requests to http://127.0.0.1:1/mcp?"`)
+	p.Has("request", `{"target":"http://127.0.0.1:1/mcp","kind":"tool","name":"x","arguments":{},"confirmed":true}`, `"confirm":"Send tools/call x to http://127.0.0.1:1/mcp? The tool may change something."`)
 	p.Has("request", `{"target":"mcpc demo --stdio","kind":"tool","name":"echo","arguments":{}}`, "mcpc inspect -- mcpc demo --stdio")
 	tools := string(p.Send("GET", "/api/tools", ""))
 	for _, want := range []string{`"command":["mcpc -s demo call echo ",""]`, `"command":["mcpc call echo "," -- mcpc demo --stdio"],"refused":"a view starts no recorded command: mcpc inspect -- mcpc demo --stdio"`} {

@@ -120,7 +120,7 @@ func TestCatalogRefusesCommandsAndUntrustedServers(t *testing.T) {
 	a.Factory.NoRecord = true
 	for server, want := range map[string]string{
 		"ls -l":                  "mcpc inspect -- COMMAND",
-		"":                       "mcpc inspect -- COMMAND",
+		"":                       "choose a server",
 		"cursor:ev\x1b[31mil":    "is not trusted yet",
 		"http://127.0.0.1:1/mcp": "connection refused",
 	} {

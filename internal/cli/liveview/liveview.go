@@ -104,6 +104,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		Faults:       v.Actor.Faults,
 		Intercepting: v.Actor.Intercepting,
 		Catalogs:     v.Actor.Catalogs,
+		HasServer:    v.Actor.hasServer,
 		Marked:       v.markOf,
 	})
 	return v, out

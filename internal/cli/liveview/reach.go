@@ -54,10 +54,7 @@ func (a *Actor) callableServer(g *cmdutil.Factory, recordedTarget string) (strin
 	if own := a.ownServer.Load(); own != nil && (recordedTarget == own.Where || recordedTarget == "") {
 		return "", nil
 	}
-	a.mu.Lock()
-	tried := a.serverAt[recordedTarget]
-	a.mu.Unlock()
-	if tried != "" { // requests go over its connection
+	if tried := a.triedServerAt(recordedTarget); tried != "" { // requests go over its connection
 		return tried, nil
 	}
 	address := addressOf(recordedTarget)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"mcpc/internal/capture/rows"
@@ -90,6 +91,10 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 		return view.Sent{}, userError(g, out)
 	}
 	r := outgoing{method: call.Method, repeats: recorded.NameOf(row), consentKey: string(call.Params)}
+	r.name, _ = jsonraw.Text(jsonraw.First(call.Params, "name"))
+	if g.Protocol == "" && slices.Contains(client.Revisions(), row.Revision) {
+		g.Protocol = row.Revision
+	}
 	r.server, err = a.serverOf(g, found)
 	if err != nil {
 		return view.Sent{}, err
@@ -148,7 +153,12 @@ func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, er
 // must first agree to send requests to the server.
 func (a *Actor) checkConsent(r outgoing, confirmed bool) (given consents, question *view.Sent) {
 	if a.needsConsent(r.server) && a.consentsFor(r.server, confirmed)&toServer == 0 {
-		asked := a.requestConsent(r.server, toServer, "Send requests to "+r.server+"?")
+		question := "Send " + strings.TrimSpace(r.method+" "+r.name) + " to " + r.server + "?"
+		if r.method == "tools/call" { // the definition of the tool is not known yet, and one question is enough
+			question += " The tool may change something."
+			a.requestConsent(r.key(), toDestructiveCall, "")
+		}
+		asked := a.requestConsent(r.server, toServer, term.Line(question))
 		return 0, &asked
 	}
 	return a.consentsFor(r.key(), confirmed), nil

@@ -164,6 +164,12 @@ func (a *Actor) namedServer(target string) (string, error) {
 	if !a.allowed().Call {
 		return "", view.NotAllowed{Power: "call"}
 	}
+	if tried := a.triedServerAt(target); tried != "" {
+		return tried, nil
+	}
+	if target == "" {
+		return "", errors.New("choose a server")
+	}
 	server := addressOf(target)
 	if recorded.IsAddress(server) && !isWholeAddress(server) {
 		return "", errHiddenAddress
@@ -174,6 +180,13 @@ func (a *Actor) namedServer(target string) (string, error) {
 	}
 	a.agreeToServer(server)
 	return server, nil
+}
+
+// triedServerAt returns the server of the Try view that has a recorded target, in the form of -s, or "".
+func (a *Actor) triedServerAt(recordedTarget string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.serverAt[recordedTarget]
 }
 
 // agreedServer returns the server of a target, like callableServer, if the user agreed to send requests

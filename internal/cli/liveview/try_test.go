@@ -340,7 +340,7 @@ func TestRequestAsksForConsent(t *testing.T) {
 	s := newBigServer(t)
 	v := tryView(t, "2025-06-18")
 	r := view.Request{Target: s.URL, Kind: view.KindTool, Name: "tool-7", Arguments: json.RawMessage(`{"n":"x"}`)}
-	for _, want := range []string{"Send requests to", "do not match", "destructive"} {
+	for _, want := range []string{"Send tools/call tool-7 to " + s.URL + "? The tool may change something.", "do not match"} {
 		sent, err := v.Actor.Request(t.Context(), r)
 		if err != nil || !strings.Contains(sent.Confirm, want) {
 			t.Fatalf("%+v, %v, want the question %q", sent, err, want)

@@ -60,6 +60,8 @@ type Query struct {
 	Talk   string `json:"talk,omitempty"`
 	// Only restricts the query to the given keys.
 	Only []string `json:"only,omitempty"`
+	// Keep is the key of a row that is selected even if it does not match Filter; "" means none.
+	Keep string `json:"keep,omitempty"`
 	// From is the index of the first row, negative from the end; Count is the number of rows.
 	From  int `json:"from"`
 	Count int `json:"count"`
@@ -121,6 +123,8 @@ type Detail struct {
 	Wrong []Wrong `json:"wrong,omitempty"`
 	// Before is the key of the previous exchange with the same request.
 	Before string `json:"before,omitempty"`
+	// LastGood is the key of the last good exchange with the same request before this one, if this one and Before failed.
+	LastGood string `json:"lastGood,omitempty"`
 	// Group compares the duration with the durations of exchanges with the same request.
 	Group string `json:"group,omitempty"`
 	// Stderr are the lines that the server wrote to stderr during the exchange.
@@ -325,6 +329,8 @@ type Status struct {
 	// Catalogs counts how often the servers of the Try view have said that a list changed. A view
 	// then gets the Catalog again.
 	Catalogs int `json:"catalogs,omitempty"`
+	// Own is true if the view has started a server.
+	Own bool `json:"own,omitempty"`
 	// Home is true if the view has servers to show.
 	Home bool `json:"home,omitempty"`
 }

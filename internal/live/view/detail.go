@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/capture/rows"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/render/failure"
@@ -126,7 +127,11 @@ func factsOf(r *rows.Row) [][2]string {
 		add("text", r.Text)
 	}
 	add("hint", r.Hint)
-	add("took", term.Duration(r.Duration))
+	if took := term.Duration(r.Duration); r.Held > 0 && !r.IsOpen() {
+		add("took", took+", and was held for "+term.Duration(r.Held))
+	} else if !r.IsOpen() { // the view counts the time of an open exchange
+		add("took", took)
+	}
 	if r.TimeToFirst > 0 {
 		add("first byte", term.Duration(r.TimeToFirst))
 	}
@@ -335,7 +340,7 @@ type comparedRequest struct {
 }
 
 // compareWithOthers adds to d how its duration compares with the durations of exchanges with the
-// same request, and the key of the previous exchange with this request. It adds nothing for streams
+// same request, and the keys of the previous and of the last good exchange with this request. It adds nothing for streams
 // and pipes.
 func (v *Views) compareWithOthers(d *Detail, request comparedRequest) error {
 	if request.method == "" || request.method == rows.MethodStream || request.method == rows.MethodPipe {
@@ -343,6 +348,8 @@ func (v *Views) compareWithOthers(d *Detail, request comparedRequest) error {
 	}
 	var others []time.Duration
 	var before time.Time
+	var beforeFailed bool
+	var lastGood string
 	err := v.store.Each(live.Query{}, func(r *rows.Row) bool {
 		isSameRequest := r.Method == request.method && r.Name == request.name && r.Target == request.target
 		if !isSameRequest || live.KeyOf(r) == request.key {
@@ -354,10 +361,17 @@ func (v *Views) compareWithOthers(d *Detail, request comparedRequest) error {
 		}
 		if !r.Time.After(request.time) && !r.Time.Before(before) {
 			before = r.Time
+			beforeFailed = r.Failed()
 			d.Before = live.KeyOf(r).String()
+			if r.Channel == exchange.ChannelOK {
+				lastGood = d.Before
+			}
 		}
 		return true
 	})
+	if d.Row.Failed && beforeFailed {
+		d.LastGood = lastGood
+	}
 	if request.hasEnded {
 		d.Group = compareDuration(request, others)
 	}

@@ -250,7 +250,7 @@ func whyItTook(phases []Phase, x *wire.Exchange) string {
 	case phasePerson:
 		return text + "waiting for a response to the server's request"
 	case phaseHeld:
-		return text + "held by mcpc"
+		return "held by mcpc for " + term.Duration(seconds(largest.Seconds))
 	}
 	if x.Response.Raw == nil {
 		return text + "after the server's first byte"

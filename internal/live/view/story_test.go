@@ -145,7 +145,7 @@ var stories = []struct{ name, capture, cut, why string }{
 30 < 3 #k4-2 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
 100 < 3 end
 `, "cut by the server after event k4-2; not resumed yet: else the answer and anything after k4-2 are lost",
-		"open for 3600 s; the last message was received or sent 3600 s ago",
+		"the last message was received or sent 3600 s ago",
 	},
 	{"accepted, answered on the stream of HTTP+SSE", `
 0 > 2 GET
@@ -204,13 +204,13 @@ end
 	{"open", `
 0 > ` + slowCall + `
 10 < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
-`, "", "open for 3600 s; the last message was received or sent 3600 s ago"},
+`, "", "the last message was received or sent 3600 s ago"},
 	{"held", `
 0 > ` + slowCall + `
 1 > held 4 waiting
 2001 > held 4 edited 2000 {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow","arguments":{"n":4}}}
 2100 < {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
-`, "", "2 s of 2.1 s held by mcpc"},
+`, "", "held by mcpc for 2 s"},
 	{"the answer is dropped", `
 0 > 3 POST
 0 > 3 ` + slowCall + `
@@ -218,18 +218,18 @@ end
 30 < 3 held 4 waiting
 2030 < 3 held 4 dropped 2000 {"jsonrpc":"2.0","id":4,"result":{}}
 2040 < 3 end
-`, "", "2 s of 2 s held by mcpc"},
+`, "", "held by mcpc for 2 s"},
 	{"the request is dropped", `
 0 > 3 POST
 0 > 3 ` + slowCall + `
 1 > 3 held 4 waiting
 2001 > 3 held 4 dropped 2000
 3000 < 3 cut context canceled
-`, "", "2 s of 3 s held by mcpc"},
+`, "", "held by mcpc for 2 s"},
 	{"asking", `
 0 > ` + slowCall + `
 100 < {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Which repo?","requestedSchema":{"type":"object","properties":{}}}}
-`, "", "open for 3600 s; the server waits for a response to its request"},
+`, "", "the server waits for a response to its request"},
 }
 
 func TestStoriesOfACall(t *testing.T) {

@@ -36,6 +36,8 @@ type Options struct {
 	Intercepting func() (on bool, filter string)
 	// Catalogs counts the changes of lists that servers of the Try view announced.
 	Catalogs func() int
+	// HasServer reports whether the Actor has started a server.
+	HasServer func() bool
 	// Marked reports whether the user marked a row, and returns the row's note.
 	Marked func(key string) (marked bool, note string)
 }
@@ -61,6 +63,9 @@ func (v *Views) Status() Status {
 	}
 	if v.Catalogs != nil {
 		s.Catalogs = v.Catalogs()
+	}
+	if v.HasServer != nil {
+		s.Own = v.HasServer()
 	}
 	if v.Faults != nil {
 		s.Faults = len(v.Faults())
@@ -119,6 +124,7 @@ func (q Query) storeQuery() (out live.Query, ok bool) {
 			return out, false
 		}
 	}
+	out.Keep, _ = live.ParseKey(q.Keep)
 	if q.Only != nil {
 		out.Only = make([]live.Key, 0, len(q.Only))
 		for _, text := range q.Only {

@@ -32,13 +32,12 @@ func compareDuration(request comparedRequest, others []time.Duration) string {
 	return fmt.Sprintf("quicker than %d %% of %s (p50 %s)", (len(others)-notSlower)*100/len(others), what, middle)
 }
 
-// whyOpen describes how long an open exchange has been waiting, and for what.
+// whyOpen describes what an open exchange waits for. It leaves out for how long, which the view counts.
 func whyOpen(r Row) string {
-	text := "open for " + term.Duration(seconds(r.Seconds)) + "; "
 	if r.State == stateAsking {
-		return text + "the server waits for a response to its request"
+		return "the server waits for a response to its request"
 	}
-	return text + "the last message was received or sent " + term.Duration(seconds(r.Quiet)) + " ago"
+	return "the last message was received or sent " + term.Duration(seconds(r.Quiet)) + " ago"
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

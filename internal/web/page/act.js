@@ -5,7 +5,7 @@ import { Dialog, Tree, Link, Markdown, nav, onDialogOpened, copyText, rowTone } 
 import { Form, defaultValues } from './form.js';
 import { useDocs, moveTab } from './views.js';
 import { Login, logIn, canHelp } from './login.js';
-import { Step, openTry, openTryOf, focusForm, inTry } from './try.js';
+import { Step, openTry, openTryOf, showTry, focusForm, inTry } from './try.js';
 
 let data;
 export const useData = d => { data = d; };
@@ -36,7 +36,7 @@ export const addToFilter = word => set({ filter: `${S.filter} ${word}`.trim(), v
 // hasRow, hasAny and powerReason make the when and need of actions.
 const hasRow = () => !!S.row;
 const hasAny = list => () => S[list].length > 0;
-export const powerReason = name => () => S.powers[name] ? '' : data.inline ? 'a bundle is read only' : ['mark', 'export'].includes(name) ? 'not possible here' : data.asks ? '' : `start with --allow=${name}`;
+export const powerReason = name => () => S.powers[name] ? '' : data.inline ? 'a bundle is read only' : ['mark', 'export'].includes(name) ? 'not possible here' : data.asks ? '' : `start it with mcpc inspect --web --allow call,resend,intercept`;
 
 const isDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
 // selectedTool returns the selected tool of the Tools view, if any, and callOf a row for a call of a tool.
@@ -46,7 +46,7 @@ const callOf = t => ({ method: 'tools/call', name: t.name, target: t.target, key
 // The actions: key, name, the function run, when (true if it has something to act on), need (why it is not allowed, or
 // ''), and bar (true for a button in the detail).
 const actions = [
-  ...views.map(([view, name, key]) => ({ key, name: `View: ${name}`, when: () => shownViews().some(([id]) => id === view), run: () => set({ view }) })),
+  ...views.map(([view, name, key]) => ({ key, name: `View: ${name}`, when: () => shownViews().some(([id]) => id === view), run: () => view === 'try' ? showTry() : set({ view }) })),
   { key: 'j', name: 'Next', run: () => moveSelection(1) }, { key: 'k', name: 'Previous', run: () => moveSelection(-1) },
   { key: 'g', name: 'First', run: () => { set({ follow: false }); nav.list && nav.list.to(false); } },
   { key: 'G', name: 'Newest, and follow it', run: () => { set({ follow: true }); nav.list && nav.list.to(true); } },
@@ -67,7 +67,7 @@ const actions = [
   { key: 'b', name: 'Set a fault…', when: () => hasRow() || selectedTool(), need: powerReason('intercept'), run: () => selectedTool() ? openMenu('fault', callOf(selectedTool())) : withRow(r => openMenu('fault', r)), bar: true },
   { key: 'B', name: 'Faults that this view has set', when: hasAny('faults'), run: () => openMenu('faults') },
   { key: 'w', name: 'Go to a new conversation', when: () => newConversations().length > 0, run: () => set({ talk: S.unseen[0], first: false, only: '', filter: '', view: showsRows() ? S.view : 'talk' }) },
-  { key: 't', name: () => S.view === 'home' ? 'Try the server' : 'Try', need: powerReason('call'), run: () => S.view === 'try' ? focusForm() : S.view === 'home' && nav.item ? openTry(nav.item.name) : selectedTool() ? openTryOf(nav.item) : withRow(r => openTryOf(null, r)) },
+  { key: 't', name: () => S.view === 'home' ? 'Try the server' : 'Try', need: powerReason('call'), run: () => S.view === 'try' ? focusForm() : S.view === 'home' && nav.item ? openTry(nav.item.name) : selectedTool() ? openTryOf(nav.item) : withRow(r => openTryOf(null, r, data)), bar: true },
   { key: 'A', name: 'Connect to a URL or demo', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); focusWhenDrawn('add'); } },
   { key: 'R', name: () => S.view === 'try' ? 'Ask the server again' : 'Ask the servers of Home again', when: () => S.status.home || S.view === 'try', need: powerReason('call'), run: () => { if (S.view === 'try') return inTry.reload(); set({ view: 'home' }); checkServers(); } },
   { key: 'L', name: 'Log in to the server', when: () => S.view === 'home' ? nav.item : S.view === 'try' ? S.server : hasRow(), need: powerReason('call'), run: () => S.view === 'home' ? logInTo(nav.item.name) : S.view === 'try' ? logInTo(S.server) : withRow(r => canHelp(r) ? logInTo(r.target) : set({ toast: 'Log in: this exchange was not refused with HTTP 401 or 403. In Home, L logs in to a server.', bad: true })), bar: () => canHelp(S.picked) },
@@ -264,10 +264,12 @@ function Note({ row: r }) {
 }
 
 function Intercept() {
-  const [filter, setFilter] = useState(S.status.wanted || S.filter), input = useRef();
+  const [filter, setFilter] = useState(S.status.wanted || S.filter), [list, setList] = useState([]), input = useRef();
+  useEffect(() => { data.get('suggest', { filter }).then(setList, () => {}); }, [filter]);
   const hold = () => intercept(true, input.current.value); // what is typed may not be drawn yet
   return html`<${Dialog} title="Hold messages"><p>Messages that fit are held until you let them go, at most ${countNoun(Math.round(data.maxHold / 60), 'minute')}. Empty: all.</p>
-    <input ref=${input} class="full mono" aria-label="Message filter" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => { if (e.key === 'Enter') { e.preventDefault(); document.getElementById('hold').focus(); } }} />
+    <input ref=${input} class="full mono" aria-label="Message filter" placeholder="name:get-sum method:tools/call" list="holds" autocomplete="off" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => { if (e.key === 'Enter') { e.preventDefault(); document.getElementById('hold').focus(); } }} />
+    <datalist id="holds">${list.map(s => html`<option value=${filter.replace(/\S*$/, '') + s.text} />`)}</datalist>
     <p class="dim">This is for all running taps and proxies. Enter goes to the button, and Enter there holds.</p>
     <div class="buttons end">${S.status.intercept && html`<button onClick=${() => intercept(false, '')}>Hold nothing</button>`}<button id="hold" class="main danger" onClick=${hold}>Hold</button></div><//>`;
 }
@@ -358,20 +360,22 @@ function Question({ x: q, first }) {
     <div class="buttons"><button class="main" onClick=${() => answer('accept')}>Accept</button><span class="space"></span><button onClick=${() => answer('decline')}>Decline</button><button onClick=${() => answer('cancel')}>Cancel</button></div></section>`;
 }
 
+// indent returns JSON on several lines, and other text unchanged.
+const indent = text => (({ value, error }) => error ? text : JSON.stringify(value, null, 2))(tryParseJSON(text));
 function Held({ x: m, first }) {
-  const [text, setText] = useState(m.text);
+  const [text, setText] = useState(() => indent(m.text));
   const [warned, setWarned] = useState(false);
-  const shown = useRef(m.text), edited = text !== shown.current, error = edited && tryParseJSON(text).error;
+  const shown = useRef(text), edited = text !== shown.current, error = edited && tryParseJSON(text).error;
   const release = () => {
     if (error && !warned) return setWarned(true);
     post('release', { id: m.id, text: edited ? text : '' }).then(() => showToast(edited ? 'Let go, edited.' : 'Let go.'), showError);
   };
-  const reveal = () => post('reveal', { id: m.id }).then(t => { shown.current = t.text; setText(t.text); }, showError);
+  const reveal = () => post('reveal', { id: m.id }).then(t => { setText(shown.current = indent(t.text)); }, showError);
   return html`<section class="ask held" aria-label=${`Held: ${m.method}`}><h2>‖ Held ${m.dir === 'sent' ? `${m.client} → ${m.server}` : `${m.server} → ${m.client}`}: ${m.method} ${m.name || ''} <span class="dim" aria-hidden="true">${left(m.until)}</span></h2>
-    <textarea id=${first ? 'held-text' : undefined} class="json" rows=${Math.min(12, text.split('\n').length + 1)} spellcheck=${false} aria-label="Message" value=${text} onInput=${e => { setText(e.target.value); setWarned(false); }}
+    <textarea id=${first ? 'held-text' : undefined} class="json" rows=${Math.min(24, text.split('\n').length + 1)} spellcheck=${false} aria-label="Message" value=${text} onInput=${e => { setText(e.target.value); setWarned(false); }}
       onKeyDown=${e => e.key === 'Enter' && (e.ctrlKey || e.metaKey) && release()}></textarea>
     ${warned && error && html`<p class="wrong" role="alert">Not JSON: ${error}. Press again to send it as it is.</p>`}
-    <div class="buttons"><button class="main" onClick=${release}>${edited ? 'Let go, edited' : 'Let go'}</button>${m.masked > 0 && text === m.text && html`<button onClick=${reveal}>Reveal ${countNoun(m.masked, 'secret')}</button>`}<span class="space"></span>
+    <div class="buttons"><button class="main" onClick=${release}>${edited ? 'Let go, edited' : 'Let go'}</button>${m.masked > 0 && text === indent(m.text) && html`<button onClick=${reveal}>Reveal ${countNoun(m.masked, 'secret')}</button>`}<span class="space"></span>
       <button class="danger" onClick=${() => post('drop', { id: m.id }).then(() => showToast('Dropped.'), showError)}>Drop</button></div></section>`;
 }
 

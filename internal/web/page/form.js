@@ -63,6 +63,8 @@ function startValue(s, root, must, depth = 0, made = { count: 0 }) {
   made.count++;
   return Object.fromEntries(Object.entries(s.properties).map(([name, p]) => [name, startValue(p, root, (s.required || []).includes(name), depth + 1, made)]).filter(([, v]) => v !== undefined));
 }
+// hasArguments reports whether a schema allows an object with members.
+export const hasArguments = ({ $schema, type, title, description, required, properties, additionalProperties, ...more }) => Object.keys({ ...properties, ...more }).length > 0 || !!additionalProperties || !properties && additionalProperties !== false;
 export const defaultValues = schema => startValue(schema, schema, true) ?? {};
 
 // newValue returns the value of an added item.
@@ -145,7 +147,7 @@ function Field({ name, schema, root, must, value, put, depth, suggest }) {
   const [draft, setDraft] = useState(null);
   let kind = inputKind(schema, root, depth);
   if (kind === 'list' && value && !(value.length <= maxItems) || kind === 'group' && value && !isObject(value)) kind = 'json';
-  const title = schema.title || name, words = [schema.title ? name : '', schema.type, schema.format].filter(Boolean).join(' ');
+  const title = schema.title || name, words = [...new Set([title.toLowerCase() === name.toLowerCase() ? '' : name, schema.type, schema.format])].filter(Boolean).join(' ');
   if (['group', 'list', 'choice'].includes(kind)) {
     const parts = { schema, root, value, put, depth: depth + 1, label: title, must }, isShown = kind !== 'group' || value !== undefined;
     return html`<fieldset><legend>${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span></legend>${schema.description && html`<p class="dim text">${schema.description}</p>`}

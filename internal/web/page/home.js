@@ -31,7 +31,7 @@ export function Home({ data }) {
   return html`<div class="home"><div class="buttons"><${Button} k="R" short="Check" />
       <input id="add" class="mono" aria-label="Address of a server, or demo" placeholder="https://… or demo  (A)" ref=${input} onKeyDown=${e => e.key === 'Enter' && add()} /><button aria-disabled=${no ? 'true' : undefined} title=${no || 'Connect and show what it offers'} onClick=${add}>Add</button>
       <span class="dim">A command cannot be added here: <code>mcpc inspect -- COMMAND</code></span></div>
-    ${!S.powers.call && html`<p class="callout">${no ? 'Servers are not asked, and Try is not allowed: ' + no : 'Nothing is sent before you allow it at the terminal: Check and Try ask there.'}</p>`}
+    ${!S.powers.call && html`<p class="callout">${no ? 'To ask servers and to try them, ' + no : 'Nothing is sent before you allow it at the terminal: Check and Try ask there.'}</p>`}
     <ul class="cards" aria-label="Servers" ref=${box}>${list.map((s, i) => html`<${Card} key=${s.name} s=${s} on=${i === at} no=${no} select=${() => setName(s.name)} />`)}</ul>
     ${!list.length && html`<p class="empty">${S.lost || (servers ? 'mcpc inspect without a FILE shows servers here.' : 'Reading…')}</p>`}</div>`;
 }

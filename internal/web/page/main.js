@@ -87,7 +87,14 @@ class App extends Component {
       document.title = clean(`${waiting ? `(${waiting}) ` : ''}${status.title || data.title} – mcpc inspect`);
     }, lost => set({ lost }));
   }
-  read(name) { this.props.data.get(name).then(list => set({ [name]: list, ...(S.waiting === name && !list.length ? { waiting: '' } : {}) }), showError); }
+  read(name) {
+    this.props.data.get(name).then(list => {
+      const isAsked = name === 'questions' && list.some(q => !q.watched && !S.questions.some(x => x.id === q.id)), on = document.activeElement;
+      set({ [name]: list, ...(S.waiting === name && !list.length ? { waiting: '' } : {}) });
+      // A question of a request of this page opens by itself. It takes the focus from no text that the user types elsewhere.
+      if (isAsked) if (on.matches('input, textarea') && !on.closest('.offer')) set({ waiting: name }); else runActionByKey('a');
+    }, showError);
+  }
   conversations() {
     if (this.asked) { this.again = true; return; }
     this.asked = true;
@@ -125,8 +132,8 @@ class App extends Component {
           ${status.dropped ? ` ${countNoun(status.dropped, 'older one')} left out` : ''}${status.lost ? html` <b class="wrong">${countNoun(status.lost, 'frame')} lost</b>` : ''}</span>
         <span class="sr" role="status" aria-live="polite">${status.questions ? `${countNoun(status.questions, 'question')} of a server to answer` : ''} ${status.held ? `${countNoun(status.held, 'message')} held` : ''}</span>
         <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${isFollowing() ? 'Following' : 'Follow'} />`}
-          ${data.inline ? data.report && html`<button class="act" onClick=${() => openDialog('report')}>Report</button>` : html`<${Button} k="i" short="Hold" /><${Button} k="t" short="Try" /><${Button} k="D" short="Compare" /><${Button} k="x" short="Export" />`}<${Button} k="?" short="Keys" /></div></header>
-      <nav class="views" aria-label="Views">${shownViews().map(([id, name, key]) => html`<button aria-current=${view === id ? 'page' : undefined} onClick=${() => set({ view: id })}><kbd>${key}</kbd> ${name}</button>`)}</nav>
+          ${data.inline ? data.report && html`<button class="act" onClick=${() => openDialog('report')}>Report</button>` : html`<${Button} k="i" short="Hold" /><${Button} k="D" short="Compare" /><${Button} k="x" short="Export" />`}<${Button} k="?" short="Keys" /></div></header>
+      <nav class="views" aria-label="Views">${shownViews().map(([id, name, key]) => html`<button aria-current=${view === id ? 'page' : undefined} onClick=${() => runActionByKey(key)}><kbd>${key}</kbd> ${name}</button>`)}</nav>
       ${view !== 'try' && html`<${Filter} key="filter" data=${data} />`}<${Waiting} />
       ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${countNoun(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
       <div key="body" class=${'body' + (S.detail ? ' with-detail' : '') + (view === 'try' ? ' trying' : '')}>${view !== 'try' && html`<${Conversations} key="talks" />`}<section key="view" class="view" aria-label=${(shownViews().find(([id]) => id === view) || shownViews()[0])[1]}><${View} key=${view} data=${data} /></section>

@@ -2,9 +2,10 @@
 import { useEffect, useMemo, useState } from './vendor/hooks.mjs';
 import { html, S, set, showToast, openDialog, closeDialog, showError, tryParseJSON } from './lib.js';
 import { List, Source, Tree, Dialog, nav, copyText } from './ui.js';
-import { Form, defaultValues } from './form.js';
+import { Form, defaultValues, hasArguments } from './form.js';
 import { useDocs } from './views.js';
 import { post, powerReason, addToFilter, logInTo } from './act.js';
+import { recordedCall } from './app.js';
 
 // kinds lists the kinds of offers: id, plural, the verb of their request, and its method.
 const kinds = [['tool', 'Tools', 'Call', 'tools/call'], ['prompt', 'Prompts', 'Get', 'prompts/get'], ['resource', 'Resources', 'Read', 'resources/read'], ['template', 'Templates', 'Read', 'resources/read'], ['task', 'Tasks', 'Get', 'tasks/get']];
@@ -42,11 +43,23 @@ export function openTry(server, kind = '', offer = '') {
   if (!(catalogs.get(server) || {}).catalog) readCatalog(server);
   set({ view: 'try', server, kind, offer, detail: false, dialog: null });
 }
-// openTryOf shows the tool of the Tools view or the request of a row, or the last server if there is neither.
-export function openTryOf(tool, r) {
+// showTry shows the last server of Try, or else the server of the selected or the newest conversation that can be tried.
+export function showTry() {
+  const can = c => c && /(^|, )https?:\/\/|^demo$/.test(c.target), one = S.conversations.find(c => c.id === (S.picked ? S.picked.talk : S.talk));
+  const target = S.server || S.status.own ? '' : ([one, ...S.conversations.toReversed()].find(can) || {}).target;
+  if (target && !powerReason('call')()) openTry(target); else set({ view: 'try', server: target || S.server });
+}
+// openTryOf shows the tool of the Tools view or the request of a row with its arguments, or what showTry shows if there is
+// neither.
+export function openTryOf(tool, r, data) {
   if (tool && tool.refused) return showError(new Error(tool.refused));
   const [kind] = r && kinds.find(k => k[3] === r.method) || [];
-  if (tool) openTry(tool.target, 'tool', tool.name); else if (kind) openTry(r.target, kind, r.name); else openTry(S.server);
+  if (tool) return openTry(tool.target, 'tool', tool.name);
+  if (!kind) return showTry();
+  recordedCall(data, r.key).then(({ input }) => {
+    if (input) drafts.set(JSON.stringify([r.target, kind, r.name]), JSON.stringify(input, null, 2));
+    openTry(r.target, kind, r.name);
+  }, showError);
 }
 
 // send sends the request for an offer. The page asks the user first if mcpc wants a confirmation.
@@ -112,7 +125,7 @@ function Offer({ o }) {
   return html`<section class="offer" aria-label=${o.title || o.name} onKeyDown=${e => { if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) { e.preventDefault(); go(); } }}>
     <h2>${o.title || o.name}</h2>${(o.title || marks.length > 0) && html`<p class="dim">${[o.title && o.name, ...marks].filter(Boolean).join(', ')}</p>`}
     ${no && html`<p class="wrong">${no}</p>`}${o.description && html`<p class="text">${o.description}</p>`}
-    ${o.schema && html`<${Form} key=${filled} schema=${o.schema} text=${text} onText=${write} label="Arguments" suggest=${['prompt', 'template'].includes(o.kind) && suggest} />`}
+    ${o.schema && !hasArguments(o.schema) && text === '{}' ? html`<p class="dim">It has no arguments.</p>` : o.schema && html`<${Form} key=${filled} schema=${o.schema} text=${text} onText=${write} label="Arguments" suggest=${['prompt', 'template'].includes(o.kind) && suggest} />`}
     <div class="buttons">${run ? html`<button class="main" onClick=${() => run.stop.abort()}>Cancel${running ? '' : ' ' + run.name} <kbd>X</kbd></button><span role="status">Running…</span>` : html`<button class="main" aria-disabled=${no ? 'true' : undefined} onClick=${go}>${verb} <kbd>Ctrl ↵</kbd></button>`}
       ${o.last && html`<button onClick=${() => fill(o.last.arguments)}>Last good ${verb.toLowerCase()}</button><button onClick=${() => set({ row: o.last.key, picked: null, detail: true, tab: 'answer', follow: false })}>Its result</button>`}
       ${o.kind !== 'task' && html`<button onClick=${() => openDialog('step', { body })}>Save as step…</button>`}
@@ -127,7 +140,7 @@ export function Try({ data }) {
   const servers = useDocs(data, 'servers', {}) || [], [typed, setTyped] = useState(''), found = catalogs.get(S.server) || {};
   const { catalog, lists = noLists, error, reading } = found, no = powerReason('call')();
   // A server that only the address of the page names is not asked before the user agrees.
-  const isAgreed = !S.server || catalogs.has(S.server), isNew = isAgreed && !no && !catalog && !error && !reading;
+  const isNone = !S.server && !S.status.own, isAgreed = !isNone && (!S.server || catalogs.has(S.server)), isNew = isAgreed && !no && !catalog && !error && !reading;
   useEffect(() => { if (isNew) { readCatalog(S.server, !catalogs.has(S.server)); set({}); } }, [S.server, isNew]);
   useEffect(() => { if (catalog && found.version !== (S.status.catalogs || 0)) { readCatalog(S.server); set({}); } }, [catalog, S.status.catalogs]);
   useEffect(() => { if (found.login && !S.dialog) readCatalog(S.server, true); }, [S.dialog]); // the login may have ended
@@ -144,16 +157,16 @@ export function Try({ data }) {
     if (e.key === 'Enter' && o) { e.preventDefault(); focusForm(); }
     else if (e.key === 'ArrowDown' || e.key === 'ArrowUp') { e.preventDefault(); nav.list.move(e.key === 'ArrowDown' ? 1 : -1); }
   };
-  const pick = target => target === S.server ? readCatalog(target) : openTry(target), names = [...new Set([S.server, ...((catalogs.get('') || {}).catalog ? [''] : []), ...servers.map(s => s.name)])];
+  const pick = target => target === S.server ? readCatalog(target) : openTry(target), names = [...new Set([S.server, ...(S.status.own ? [''] : []), ...servers.map(s => s.name)])];
   return html`<div class="try"><div class="offers">
-    <div class="server"><select aria-label="Server" onChange=${e => pick(e.target.value)}>${names.map(n => html`<option value=${n} selected=${n === S.server}>${n || 'the server of this view'}</option>`)}</select><button aria-disabled=${reading || no ? 'true' : undefined} onClick=${() => !reading && !no && readCatalog(S.server)}>${reading ? 'Reading…' : catalog ? 'Reload' : 'Connect'}</button></div>
+    <div class="server"><select aria-label="Server" onChange=${e => pick(e.target.value)}>${names.map(n => html`<option value=${n} selected=${n === S.server}>${n || (S.status.own ? 'the server of this view' : 'Choose a server')}</option>`)}</select><button aria-disabled=${reading || no || isNone ? 'true' : undefined} onClick=${() => !reading && !no && !isNone && readCatalog(S.server)}>${reading ? 'Reading…' : catalog ? 'Reload' : 'Connect'}</button></div>
     ${catalog && html`<p class="dim">${[catalog.title || catalog.server, catalog.version, catalog.revision].filter(Boolean).join(', ')}</p>${catalog.instructions && html`<details><summary>Instructions</summary><p class="text">${catalog.instructions}</p></details>`}`}
     ${no && html`<p class="callout">Try is not allowed: ${no}</p>`}${problem && html`<p class="callout failed" role="alert">${problem} ${found.login && html`<button class="main" onClick=${() => logInTo(S.server)}>Log in <kbd>L</kbd></button>`}</p>`}
     <input id="filter" type="search" aria-label="Search by name, title and description" placeholder="Search  (/)" autocomplete="off" spellcheck=${false} value=${typed} onInput=${e => setTyped(e.target.value)} onKeyDown=${keys} />
     <div class="chips" role="group" aria-label="Kinds">${(present.length ? present : kinds.slice(0, 1)).map(([k, name]) => html`<button aria-pressed=${k === kind} onClick=${() => set({ kind: k, offer: '' })}>${name} <span class="dim">${(matches.get(k) || []).length.toLocaleString('en')}</span></button>`)}</div>
     <${List} main head=${false} src=${src} cls="try-list" label=${kindOf(kind)[1]} sel=${o && o.at} cols=${[{ cls: 'm', cell: o => html`<span title=${o.description || o.name}>${o.title && o.title !== o.name ? html`${o.title} <span class="dim">${o.name}</span>` : o.name}</span>` }]}
       onSel=${(k, o, quiet) => set({ kind, offer: o.name })} onOpen=${focusForm} empty=${!catalog ? (reading ? 'Reading…' : S.lost || 'Nothing was read yet.') : typed ? 'Nothing fits.' : `The server has no ${kindOf(kind)[1].toLowerCase()}.`} /></div>
-    ${o ? html`<${Offer} key=${idOf(o)} o=${o} />` : html`<section class="offer"><p class="empty">${catalog ? '' : reading ? 'Reading…' : no || error || (isAgreed ? '' : `Connect asks ${S.server} what it offers.`)}</p></section>`}</div>`;
+    ${o ? html`<${Offer} key=${idOf(o)} o=${o} />` : html`<section class="offer"><p class="empty">${catalog ? '' : reading ? 'Reading…' : no || error || (isAgreed ? '' : !isNone ? `Connect asks ${S.server} what it offers.` : 'Choose a server on the left, or start one: mcpc inspect --web -- COMMAND')}</p></section>`}</div>`;
 }
 
 // Step shows a request as a step of a file of saved calls, and appends it to a file if that is possible.

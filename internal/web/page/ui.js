@@ -136,7 +136,7 @@ export class List extends Component {
     this.wasTop = box.scrollTop;
     this.forceUpdate();
   };
-  render({ src, cols, label, cls, sel, sort, onSort, follow, onOpen, onSel, onMenu, rowClass, empty, head = true }) {
+  render({ src, cols, label, cls, sel, sort, onSort, follow, onOpen, onClick, onSel, onMenu, rowClass, empty, head = true }) {
     const box = this.box, high = box ? box.clientHeight : 400, top = this.top = box && (follow || this.src === src) ? box.scrollTop : 0;
     const over = 6, first = src.at(top / rowHeight - over), rows = [];
     const fit = Math.min(maxDrawnRows - 4, Math.ceil(high / rowHeight) + 2 * over);
@@ -154,7 +154,7 @@ export class List extends Component {
       const key = item ? src.keyOf(item) : '', on = item && key === sel;
       return html`<div role="row" key=${`${i}/${l}`} id=${on && !l ? 'on-' + cls : undefined} aria-rowindex=${i + 1} aria-selected=${on}
         class=${`row ${on ? 'on' : ''} ${l ? 'more' : 'lead'} ${l === n - 1 ? 'end' : ''} ${item && rowClass ? rowClass(item, line) : ''}`}
-        onClick=${() => item && (this.select(i), this.props.onUser && this.props.onUser(false))} onDblClick=${() => item && onOpen && onOpen(key)}
+        onClick=${() => item && (this.select(i), this.props.onUser && this.props.onUser(false), onClick && onClick())} onDblClick=${() => item && onOpen && onOpen(key)}
         onContextMenu=${e => { if (item && onMenu) { e.preventDefault(); this.select(i); onMenu(item); } }}>
         ${cols.map(c => html`<div role="gridcell" class=${c.cls || ''}>${item ? c.cell(item, line, src, l) : ''}</div>`)}</div>`;
     };

@@ -24,7 +24,7 @@ function useSource(data, name, sort, keyOf, blockLines) {
   const q = { ...shownQuery(), sort }, id = name + JSON.stringify(q), ref = useRef({});
   if (ref.current.id !== id) {
     const unpack = name === 'talk' ? p => ({ ...p.page, items: p.blocks }) : p => ({ ...p, items: p.rows });
-    const src = new Source(({ from, count }, signal) => data.get(name, { ...q, from, count }, signal).then(unpack), keyOf, blockLines);
+    const src = new Source(({ from, count }, signal) => data.get(name, { ...q, from, count, keep: [...src.items.values()].some(x => keyOf(x) === S.row) && S.row }, signal).then(unpack), keyOf, blockLines);
     src.start = isFollowing() ? -100 : 0;
     if (ref.current.next) ref.current.next.stop();
     ref.current = { id, shown: ref.current.shown || (lastSources[name] && lastSources[name].id === id ? lastSources[name].src : src), next: src };
@@ -49,7 +49,7 @@ const rowProps = data => ({
   main: true, sel: S.row, rowClass: x => rowTone(x.row || x), empty: S.pending ? `Searching, ${countNoun(S.pending, 'body', 'bodies')} left.` : S.asked || S.only || shownTalk() ? `Nothing fits${shownTalk() ? ' in this conversation' : ''}${/\S\s+\S/.test(S.filter) && !/\bor\b/.test(S.filter) ? ' all words of the filter (a or b finds either)' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
   follow: isFollowing() && !S.paused && !S.status.file,
   onSel: (row, item, quiet) => set({ row, picked: item.row || item, ...(quiet ? {} : { pinned: true }) }),
-  onOpen: () => set({ detail: true }),
+  onClick: () => set({ detail: true }),
   onUser: end => S.follow !== end && set({ follow: end }),
   onMenu: x => openMenu('filter', x.row || x),
   onLoad: src => (S.pending !== src.pending || S.found !== src.total) && set({ pending: src.pending, found: src.total }),
@@ -204,7 +204,7 @@ export function Time({ data }) {
           <svg role="listbox" aria-label=${l.title} ref=${sizeInPixels({ height: levels * rowHeight })}>${l.bars.filter(x => x.level < levels).slice(0, 600).map(x => {
             const y = x.level * rowHeight, start = Date.parse(x.from), end = Date.parse(x.to), left = pos(Math.max(a, start)), wide = Math.max(0.25, Math.min(102, part(Math.min(b, end) - Math.max(a, start)))), sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
             return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row} aria-label=${`${x.label}, ${toneWords[rowTone(x)]}`} class=${`span ${rowTone(x)} ${x.key === S.row ? 'on' : ''}`}
-              onClick=${() => set({ row: x.key, picked: null })} onDblClick=${() => set({ row: x.key, detail: true })}><title>${x.label}${x.times > 1 ? ` ×${x.times}` : ''}, ${formatSeconds((end - start) / 1000)}</title>
+              onClick=${() => set({ row: x.key, picked: null, detail: true })}><title>${x.label}${x.times > 1 ? ` ×${x.times}` : ''}, ${formatSeconds((end - start) / 1000)}</title>
               <rect x=${left} y=${y + 2} width=${wide + '%'} height="16" class="ph" fill=${`url(#p-${x.state === 'done' ? 'wait' : 'open'})`} />
               ${sum > 0 && (x.phases || []).filter(p => ['person', 'held', 'events'].includes(p.name)).map(p => {
                 const from = start + 1000 * x.phases.slice(0, x.phases.indexOf(p)).reduce((n, q) => n + q.seconds, 0);
@@ -327,7 +327,7 @@ function FrameOf({ f, data, row, pretty }) {
 }
 
 function Diff({ d, r, data }) {
-  const choice = [d.before && ['the previous call', d.before], r.again && ['the recorded original', r.again], S.marked && S.marked !== r.key && ['the marked exchange', S.marked]].filter(Boolean);
+  const choice = [d.lastGood && ['the last good call', d.lastGood], d.before && ['the previous call', d.before], r.again && ['the recorded original', r.again], S.marked && S.marked !== r.key && ['the marked exchange', S.marked]].filter(Boolean);
   const [other, setOther] = useState(choice.length ? choice[0][1] : '');
   const found = useDocs(data, other ? 'diff' : 'status', other ? { a: other, b: r.key } : {}, true);
   return html`<p class="pick">Against ${choice.map(([name, key]) => html`<button aria-pressed=${key === other} onClick=${() => setOther(key)}>${name} <span class="dim">${key}</span></button>`)}
