@@ -340,8 +340,8 @@ type comparedRequest struct {
 }
 
 // compareWithOthers adds to d how its duration compares with the durations of exchanges with the
-// same request, and the keys of the previous and of the last good exchange with this request. It adds nothing for streams
-// and pipes.
+// same request, and the keys of the previous and of the last good exchange with this request. It adds
+// nothing for streams and pipes.
 func (v *Views) compareWithOthers(d *Detail, request comparedRequest) error {
 	if request.method == "" || request.method == rows.MethodStream || request.method == rows.MethodPipe {
 		return nil
