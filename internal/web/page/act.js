@@ -264,13 +264,11 @@ function Note({ row: r }) {
 }
 
 function Intercept() {
-  const [filter, setFilter] = useState(S.status.wanted || S.filter), [list, setList] = useState([]), input = useRef();
-  useEffect(() => { data.get('suggest', { filter }).then(setList, () => {}); }, [filter]);
+  const [filter, setFilter] = useState(S.status.wanted || S.filter), input = useRef();
   const hold = () => intercept(true, input.current.value); // what is typed may not be drawn yet
   return html`<${Dialog} title="Hold messages"><p>Messages that fit are held until you let them go, at most ${countNoun(Math.round(data.maxHold / 60), 'minute')}. Empty: all.</p>
-    <input ref=${input} class="full mono" aria-label="Message filter" placeholder="name:get-sum method:tools/call" list="holds" autocomplete="off" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => { if (e.key === 'Enter') { e.preventDefault(); document.getElementById('hold').focus(); } }} />
-    <datalist id="holds">${list.map(s => html`<option value=${filter.replace(/\S*$/, '') + s.text} />`)}</datalist>
-    <p class="dim">This is for all running taps and proxies. Enter goes to the button, and Enter there holds.</p>
+    <input ref=${input} class="full mono" aria-label="Message filter" placeholder="name:get-sum method:tools/call" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => { if (e.key === 'Enter') { e.preventDefault(); document.getElementById('hold').focus(); } }} />
+    <p class="dim">For all taps and proxies. Enter twice holds.</p>
     <div class="buttons end">${S.status.intercept && html`<button onClick=${() => intercept(false, '')}>Hold nothing</button>`}<button id="hold" class="main danger" onClick=${hold}>Hold</button></div><//>`;
 }
 

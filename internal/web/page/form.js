@@ -64,7 +64,7 @@ function startValue(s, root, must, depth = 0, made = { count: 0 }) {
   return Object.fromEntries(Object.entries(s.properties).map(([name, p]) => [name, startValue(p, root, (s.required || []).includes(name), depth + 1, made)]).filter(([, v]) => v !== undefined));
 }
 // hasArguments reports whether a schema allows an object with members.
-export const hasArguments = ({ $schema, type, title, description, required, properties, additionalProperties, ...more }) => Object.keys({ ...properties, ...more }).length > 0 || !!additionalProperties || !properties && additionalProperties !== false;
+export const hasArguments = s => !s.properties || !isSame(s.properties, {}) || !!(s.additionalProperties || s.oneOf || s.anyOf);
 export const defaultValues = schema => startValue(schema, schema, true) ?? {};
 
 // newValue returns the value of an added item.

@@ -89,10 +89,9 @@ class App extends Component {
   }
   read(name) {
     this.props.data.get(name).then(list => {
-      const isAsked = name === 'questions' && list.some(q => !q.watched && !S.questions.some(x => x.id === q.id)), on = document.activeElement;
+      const isAsked = name === 'questions' && list.some(q => !q.watched && !S[name].some(x => x.id === q.id));
       set({ [name]: list, ...(S.waiting === name && !list.length ? { waiting: '' } : {}) });
-      // A question of a request of this page opens by itself. It takes the focus from no text that the user types elsewhere.
-      if (isAsked) if (on.matches('input, textarea') && !on.closest('.offer')) set({ waiting: name }); else runActionByKey('a');
+      if (isAsked) runActionByKey('a'); // a question of a request of this page opens by itself
     }, showError);
   }
   conversations() {

@@ -47,7 +47,7 @@ export function openTry(server, kind = '', offer = '') {
 export function showTry() {
   const can = c => c && /(^|, )https?:\/\/|^demo$/.test(c.target), one = S.conversations.find(c => c.id === (S.picked ? S.picked.talk : S.talk));
   const target = S.server || S.status.own ? '' : ([one, ...S.conversations.toReversed()].find(can) || {}).target;
-  if (target && !powerReason('call')()) openTry(target); else set({ view: 'try', server: target || S.server });
+  if (target) openTry(target); else set({ view: 'try' });
 }
 // openTryOf shows the tool of the Tools view or the request of a row with its arguments, or what showTry shows if there is
 // neither.
@@ -125,7 +125,7 @@ function Offer({ o }) {
   return html`<section class="offer" aria-label=${o.title || o.name} onKeyDown=${e => { if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) { e.preventDefault(); go(); } }}>
     <h2>${o.title || o.name}</h2>${(o.title || marks.length > 0) && html`<p class="dim">${[o.title && o.name, ...marks].filter(Boolean).join(', ')}</p>`}
     ${no && html`<p class="wrong">${no}</p>`}${o.description && html`<p class="text">${o.description}</p>`}
-    ${o.schema && !hasArguments(o.schema) && text === '{}' ? html`<p class="dim">It has no arguments.</p>` : o.schema && html`<${Form} key=${filled} schema=${o.schema} text=${text} onText=${write} label="Arguments" suggest=${['prompt', 'template'].includes(o.kind) && suggest} />`}
+    ${o.schema && !hasArguments(o.schema) && text === '{}' ? html`<p class="dim">No arguments.</p>` : o.schema && html`<${Form} key=${filled} schema=${o.schema} text=${text} onText=${write} label="Arguments" suggest=${['prompt', 'template'].includes(o.kind) && suggest} />`}
     <div class="buttons">${run ? html`<button class="main" onClick=${() => run.stop.abort()}>Cancel${running ? '' : ' ' + run.name} <kbd>X</kbd></button><span role="status">Running…</span>` : html`<button class="main" aria-disabled=${no ? 'true' : undefined} onClick=${go}>${verb} <kbd>Ctrl ↵</kbd></button>`}
       ${o.last && html`<button onClick=${() => fill(o.last.arguments)}>Last good ${verb.toLowerCase()}</button><button onClick=${() => set({ row: o.last.key, picked: null, detail: true, tab: 'answer', follow: false })}>Its result</button>`}
       ${o.kind !== 'task' && html`<button onClick=${() => openDialog('step', { body })}>Save as step…</button>`}
@@ -159,14 +159,14 @@ export function Try({ data }) {
   };
   const pick = target => target === S.server ? readCatalog(target) : openTry(target), names = [...new Set([S.server, ...(S.status.own ? [''] : []), ...servers.map(s => s.name)])];
   return html`<div class="try"><div class="offers">
-    <div class="server"><select aria-label="Server" onChange=${e => pick(e.target.value)}>${names.map(n => html`<option value=${n} selected=${n === S.server}>${n || (S.status.own ? 'the server of this view' : 'Choose a server')}</option>`)}</select><button aria-disabled=${reading || no || isNone ? 'true' : undefined} onClick=${() => !reading && !no && !isNone && readCatalog(S.server)}>${reading ? 'Reading…' : catalog ? 'Reload' : 'Connect'}</button></div>
+    <div class="server"><select aria-label="Server" onChange=${e => pick(e.target.value)}>${names.map(n => html`<option value=${n} selected=${n === S.server}>${n || (S.status.own ? 'the server of this view' : 'Choose a server')}</option>`)}</select><button aria-disabled=${reading || no ? 'true' : undefined} onClick=${() => !reading && !no && readCatalog(S.server)}>${reading ? 'Reading…' : catalog ? 'Reload' : 'Connect'}</button></div>
     ${catalog && html`<p class="dim">${[catalog.title || catalog.server, catalog.version, catalog.revision].filter(Boolean).join(', ')}</p>${catalog.instructions && html`<details><summary>Instructions</summary><p class="text">${catalog.instructions}</p></details>`}`}
     ${no && html`<p class="callout">Try is not allowed: ${no}</p>`}${problem && html`<p class="callout failed" role="alert">${problem} ${found.login && html`<button class="main" onClick=${() => logInTo(S.server)}>Log in <kbd>L</kbd></button>`}</p>`}
     <input id="filter" type="search" aria-label="Search by name, title and description" placeholder="Search  (/)" autocomplete="off" spellcheck=${false} value=${typed} onInput=${e => setTyped(e.target.value)} onKeyDown=${keys} />
     <div class="chips" role="group" aria-label="Kinds">${(present.length ? present : kinds.slice(0, 1)).map(([k, name]) => html`<button aria-pressed=${k === kind} onClick=${() => set({ kind: k, offer: '' })}>${name} <span class="dim">${(matches.get(k) || []).length.toLocaleString('en')}</span></button>`)}</div>
     <${List} main head=${false} src=${src} cls="try-list" label=${kindOf(kind)[1]} sel=${o && o.at} cols=${[{ cls: 'm', cell: o => html`<span title=${o.description || o.name}>${o.title && o.title !== o.name ? html`${o.title} <span class="dim">${o.name}</span>` : o.name}</span>` }]}
       onSel=${(k, o, quiet) => set({ kind, offer: o.name })} onOpen=${focusForm} empty=${!catalog ? (reading ? 'Reading…' : S.lost || 'Nothing was read yet.') : typed ? 'Nothing fits.' : `The server has no ${kindOf(kind)[1].toLowerCase()}.`} /></div>
-    ${o ? html`<${Offer} key=${idOf(o)} o=${o} />` : html`<section class="offer"><p class="empty">${catalog ? '' : reading ? 'Reading…' : no || error || (isAgreed ? '' : !isNone ? `Connect asks ${S.server} what it offers.` : 'Choose a server on the left, or start one: mcpc inspect --web -- COMMAND')}</p></section>`}</div>`;
+    ${o ? html`<${Offer} key=${idOf(o)} o=${o} />` : html`<section class="offer"><p class="empty">${catalog ? '' : reading ? 'Reading…' : no || error || (isAgreed ? '' : !isNone ? `Connect asks ${S.server} what it offers.` : 'Choose a server, or start one: mcpc inspect -- COMMAND')}</p></section>`}</div>`;
 }
 
 // Step shows a request as a step of a file of saved calls, and appends it to a file if that is possible.
