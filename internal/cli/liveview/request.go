@@ -32,7 +32,7 @@ func (a *Actor) Request(ctx context.Context, r view.Request) (view.Sent, error) 
 	if out := recorded.RejectHidden("enter the secret again", string(r.Arguments)); !out.OK() {
 		return view.Sent{}, userError(g, out)
 	}
-	o := outgoing{server: server, consentKey: r.Kind + "\n" + r.Name + "\n" + string(r.Arguments)}
+	o := outgoing{server: server, name: r.Name, consentKey: r.Kind + "\n" + r.Name + "\n" + string(r.Arguments)}
 	if err := o.setRequest(g, r); err != nil {
 		return view.Sent{}, userErrorOf(g, err)
 	}

@@ -57,6 +57,7 @@ func (a *Actor) requestConsent(key string, missing consents, question string) vi
 type outgoing struct {
 	server     string // in the form of -s; "" is the server that the view started
 	method     string
+	name       string // of the tool or the prompt, for questions; "" for other requests
 	consentKey string // identifies it among the requests to its server
 	repeats    string // the number of the recorded request that it repeats, or ""
 	// send sends the request. It returns the missing consent if the request was not sent, else 0.
