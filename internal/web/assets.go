@@ -38,7 +38,9 @@ var forReaders = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // cssSpaces shortens style sheets, whose strings have none of these characters.
-var cssSpaces = strings.NewReplacer(" { ", "{", " > ", ">", "; }", "}", " }", "}", "} ", "}", "; ", ";", ": ", ":", ", ", ",")
+var cssSpaces = strings.NewReplacer(
+	" { ", "{", " > ", ">", "; }", "}", " }", "}", "} ", "}", "; ", ";", ": ", ":", ", ", ",",
+)
 
 // asset returns the media type and the contents of a file of the page, or nil if the path names no
 // file. Scripts and style sheets come without comments and indentation, on the same lines, and
