@@ -263,34 +263,48 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 		return serveAgent(ctx, f, v, o.filter)
 	}
 	if o.web {
+		page := func(ctx context.Context) error {
+			return liveview.Web(ctx, f, v, liveview.Page{Port: o.port, NoOpen: o.noOpen, Filter: o.filter})
+		}
+		if o.watched != nil { // the page shows why a server cannot be started, until it is mended
+			return showWhileStarting(ctx, v, o, page)
+		}
 		if o.argv != nil {
-			if out := v.Actor.Start(ctx, o.argv, o.watched); !out.OK() {
+			if out := v.Actor.Start(ctx, o.command()); !out.OK() {
 				return cmdutil.Exit(out)
 			}
 		}
-		return liveview.Web(ctx, f, v, liveview.Page{Port: o.port, NoOpen: o.noOpen, Filter: o.filter})
+		return page(ctx)
 	}
 	defer liveview.Quieten(f)()
+	atTerminal := func(ctx context.Context) error { return liveview.Terminal(ctx, f, v, o.filter) }
 	if o.argv == nil {
-		return liveview.Terminal(ctx, f, v, o.filter)
+		return atTerminal(ctx)
 	}
-	return showWhileStarting(ctx, f, v, o)
+	return showWhileStarting(ctx, v, o, atTerminal)
 }
 
-// showWhileStarting shows the view while it starts the server of the command, which may take long. If the
-// server cannot be started, the view ends.
-func showWhileStarting(ctx context.Context, f *cmdutil.Factory, v *liveview.View, o options) error {
+// command returns the command of the server to start.
+func (o *options) command() liveview.Command {
+	return liveview.Command{Argv: o.argv, Watched: o.watched, Patterns: o.watch.Patterns}
+}
+
+// showWhileStarting shows the view with show while it starts the server of the command, which may take long.
+// If the server cannot be started, the view ends.
+func showWhileStarting(
+	ctx context.Context, v *liveview.View, o options, show func(context.Context) error,
+) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	started := make(chan wire.Outcome, 1)
 	go func() {
-		out := v.Actor.Start(ctx, o.argv, o.watched)
+		out := v.Actor.Start(ctx, o.command())
 		if !out.OK() {
 			stop()
 		}
 		started <- out
 	}()
-	err := liveview.Terminal(ctx, f, v, o.filter)
+	err := show(ctx)
 	hasEnded := ctx.Err() != nil // by a failed start or a signal; false if the user quit
 	stop()                       // the user may leave before the server has answered
 	out := <-started

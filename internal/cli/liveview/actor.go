@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"mcpc/internal/live"
 	"mcpc/internal/live/control"
 	"mcpc/internal/live/view"
+	"mcpc/internal/reload"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
@@ -105,16 +107,21 @@ func NewActor(o ActorOptions) *Actor {
 	return a
 }
 
+// A Command starts a stdio server. If the server's files are watched, Argv runs the command Watched in mcpc
+// tap --watch, and Patterns select the files; else Watched is nil.
+type Command struct {
+	Argv, Watched, Patterns []string
+}
+
 // Start starts the server of a command, so that views can call its tools. It may run while the
 // views are shown. Requests to the server are recorded in the recording of the command itself. If
 // the server cannot be started, the outcome says why. The tools are listed again whenever the server says
-// that they have changed. If watched is not nil, argv runs that command in mcpc tap --watch, and the view
+// that they have changed. If files are watched, Start waits until the server can be started, and the view
 // connects again if a restarted server reports changes of a list that it did not declare before.
-func (a *Actor) Start(ctx context.Context, argv, watched []string) wire.Outcome {
-	s := &startedServer{argv: argv, watched: watched, changed: make(chan struct{}, 1), renewed: make(chan struct{}, 1)}
-	c, out := a.dialStarted(ctx, s)
+func (a *Actor) Start(ctx context.Context, command Command) wire.Outcome {
+	s := &startedServer{Command: command, changed: make(chan struct{}, 1), renewed: make(chan struct{}, 1)}
+	c, out := a.dialUntilMended(ctx, s)
 	if !out.OK() {
-		c.Close(ctx)
 		return out
 	}
 	a.ownServer.Store(c)
@@ -123,7 +130,7 @@ func (a *Actor) Start(ctx context.Context, argv, watched []string) wire.Outcome 
 	if out.Kind == wire.Signal {
 		return out
 	}
-	a.followLists(c, watched != nil)
+	a.followLists(c, s.Watched != nil)
 	a.following.Go(func() { a.followStarted(s) })
 	return wire.Outcome{} // a server without tools can be inspected too
 }
@@ -131,8 +138,41 @@ func (a *Actor) Start(ctx context.Context, argv, watched []string) wire.Outcome 
 // A startedServer is the server that the view started. changed receives a value after a change of its tools,
 // renewed if it reports changes of a list that it has not declared on this connection.
 type startedServer struct {
-	argv, watched    []string
+	Command
 	changed, renewed chan struct{}
+}
+
+// dialUntilMended starts the server of the view and connects to it. If that fails and files are watched, it
+// tries again after each change of a file, until ctx ends; the rows of the view show why it failed. The
+// caller must close the connection if the outcome is OK.
+func (a *Actor) dialUntilMended(ctx context.Context, s *startedServer) (*connect.Conn, wire.Outcome) {
+	var changed <-chan struct{} // nil if no files can be watched
+	if s.Watched != nil {
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, usage.LocalIO("finding the working directory", err)
+		}
+		files, err := reload.WatchFiles(dir, s.Patterns, func(string) {})
+		if err == nil { // else the tap reports the error
+			defer files.Close()
+			changed = files.Changed
+		}
+	}
+	for {
+		c, out := a.dialStarted(ctx, s)
+		if out.OK() {
+			return c, out
+		}
+		c.Close(ctx)
+		if changed == nil || out.Kind == wire.Signal {
+			return nil, out
+		}
+		select {
+		case <-ctx.Done():
+			return nil, wire.Outcome{Kind: wire.Signal}
+		case <-changed:
+		}
+	}
 }
 
 // dialStarted starts the server of the view and connects to it. The caller must close the connection.
@@ -141,7 +181,7 @@ func (a *Actor) dialStarted(ctx context.Context, s *startedServer) (*connect.Con
 	f.Record.Many = true // the view may call many tools
 	a.detachTerminal(f)
 	return connect.Dial(ctx, &f.Env, connect.Options{
-		Argv: s.argv, Shown: s.watched, RequireServerInfo: true, MultiCall: true,
+		Argv: s.Argv, Shown: s.Watched, RequireServerInfo: true, MultiCall: true,
 		OnNotification: func(m *wire.Message) {
 			a.noteListChange(m)
 			kind, isList := strings.CutSuffix(strings.TrimPrefix(m.Method, "notifications/"), "/list_changed")
@@ -150,7 +190,7 @@ func (a *Actor) dialStarted(ctx context.Context, s *startedServer) (*connect.Con
 			}
 			own := a.ownServer.Load()
 			signal := s.changed
-			if s.watched != nil && own != nil && jsonraw.First(own.Info().Capabilities, kind) == nil {
+			if s.Watched != nil && own != nil && jsonraw.First(own.Info().Capabilities, kind) == nil {
 				signal = s.renewed
 			} else if kind != "tools" {
 				return

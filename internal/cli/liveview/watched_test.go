@@ -1,11 +1,14 @@
 package liveview
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"mcpc/internal/live/view"
+	"mcpc/internal/wire"
 )
 
 // restarted is a server that reports a change of its prompts, which it declares only when it is started again.
@@ -34,10 +37,60 @@ done`
 func TestWatchedServerIsConnectedAgain(t *testing.T) {
 	t.Parallel()
 	v := tryView(t, "2025-11-25")
-	argv := []string{"sh", "-c", restarted, filepath.Join(t.TempDir(), "started")}
-	if out := v.Actor.Start(t.Context(), argv, []string{"node", "server.js"}); !out.OK() {
+	start(t, v, Command{
+		Argv:    []string{"sh", "-c", restarted, filepath.Join(t.TempDir(), "started")},
+		Watched: []string{"node", "server.js"},
+	})
+	awaitGreet(t, v)
+}
+
+// A watched server that cannot be started at first is connected when its file has been mended.
+func TestWatchedServerIsMended(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "2025-11-25")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "server.sh")
+	save := func(script string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("echo broken >&2; exit 3")
+	outcome := make(chan wire.Outcome, 1)
+	go func() {
+		outcome <- v.Actor.Start(t.Context(), Command{
+			Argv:     []string{"sh", file, filepath.Join(dir, "started")},
+			Watched:  []string{"sh", file},
+			Patterns: []string{filepath.Join(dir, "*.sh")},
+		})
+	}()
+	for deadline := time.Now().Add(time.Minute); v.Status().Failed == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the view shows no failure")
+		}
+	}
+	if v.Status().Own {
+		t.Error("the view has a server that was not started")
+	}
+	save(strings.ReplaceAll(restarted, "$0", "$1"))
+	if out := <-outcome; !out.OK() {
 		t.Fatal(out.Text)
 	}
+	awaitGreet(t, v)
+}
+
+// start starts a server that can be started at once.
+func start(t *testing.T, v *View, command Command) {
+	t.Helper()
+	if out := v.Actor.Start(t.Context(), command); !out.OK() {
+		t.Fatal(out.Text)
+	}
+}
+
+// awaitGreet waits until the catalog has the prompt greet.
+func awaitGreet(t *testing.T, v *View) {
+	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		c, err := v.Actor.Catalog(t.Context(), "")
 		if err == nil && len(c.Lists) == 2 && offerNamed(t, c, view.KindPrompt, "greet").Name != "" {
