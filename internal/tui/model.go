@@ -65,6 +65,7 @@ type statusLine struct {
 	hasChanged bool      // something changed while the view is paused
 	loadedAt   time.Time // when a list was last read
 	search     string    // the search text in the detail, as in less
+	notices    int       // the number of notices when the last one was shown
 }
 
 // newChoice returns an entry of a menu.
@@ -201,9 +202,19 @@ func (m *model) loadStatus() tea.Cmd {
 		return func(m *model) tea.Cmd {
 			m.status = s
 			const isWanted = false
-			return tea.Batch(m.startAtHome(), m.refreshCatalog(isWanted))
+			return tea.Batch(m.startAtHome(), m.refreshCatalog(isWanted), m.showNotice())
 		}
 	})
+}
+
+// showNotice shows a new notice about the view's own server, unless the user types a text.
+func (m *model) showNotice() tea.Cmd {
+	isTyping := m.dialog != nil || m.focus == paneFilter || m.focus == paneForm
+	if m.status.Notices == m.statusLine.notices || isTyping {
+		return nil
+	}
+	m.statusLine.notices = m.status.Notices
+	return m.showMessage(m.status.Notice)
 }
 
 // screenClock returns the times to draw with.

@@ -164,6 +164,24 @@ func TestTryKeepsFormsOfEachServer(t *testing.T) {
 	})
 }
 
+func TestNoticeWaitsForTheEndOfTyping(t *testing.T) {
+	play(t, 120, 30, nil, newActor(), func(p *player) {
+		p.keys("/").types("na")
+		p.m.status.Notice = "the server was restarted"
+		p.m.status.Notices = 1
+		p.run(p.m.showNotice())
+		p.hides("restarted")
+		p.keys("esc")
+		p.m.status.Notice = "the server was restarted"
+		p.m.status.Notices = 1
+		p.run(p.m.showNotice())
+		p.shows("the server was restarted")
+		p.keys("j")
+		p.run(p.m.showNotice())
+		p.hides("restarted")
+	})
+}
+
 func TestTryListsAgainAfterChange(t *testing.T) {
 	a := newActor()
 	tries(t, 120, 30, a, func(p *player) {

@@ -83,7 +83,10 @@ type Actor struct {
 	tried    map[string]*triedServer
 	serverAt map[string]string
 	// listChanges counts the notifications that a list of a server changed.
-	listChanges   int
+	listChanges int
+	// notice is what the tap of the view's own server said last, and noticeCount counts what it said.
+	notice        string
+	noticeCount   int
 	running       []*running
 	subscriptions map[subscribed]context.CancelFunc
 	// login is the newest login, or nil.
@@ -120,6 +123,9 @@ type Command struct {
 // connects again if a restarted server reports changes of a list that it did not declare before.
 func (a *Actor) Start(ctx context.Context, command Command) wire.Outcome {
 	s := &startedServer{Command: command, changed: make(chan struct{}, 1), renewed: make(chan struct{}, 1)}
+	if s.Watched != nil {
+		a.followNotices()
+	}
 	c, out := a.dialUntilMended(ctx, s)
 	if !out.OK() {
 		return out
@@ -164,9 +170,11 @@ func (a *Actor) dialUntilMended(ctx context.Context, s *startedServer) (*connect
 			return c, out
 		}
 		c.Close(ctx)
+		out = withoutTap(out)
 		if changed == nil || out.Kind == wire.Signal {
 			return nil, out
 		}
+		a.showNotice(a.Factory.Secrets.Text(failure.Headline(out)))
 		select {
 		case <-ctx.Done():
 			return nil, wire.Outcome{Kind: wire.Signal}

@@ -104,6 +104,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		Faults:       v.Actor.Faults,
 		Intercepting: v.Actor.Intercepting,
 		Catalogs:     v.Actor.Catalogs,
+		Notice:       v.Actor.lastNotice,
 		HasServer:    v.Actor.hasServer,
 		Marked:       v.markOf,
 	})

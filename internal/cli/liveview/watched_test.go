@@ -1,6 +1,7 @@
 package liveview
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 const restarted = `
 lists='"tools":{}'
 [ -e "$0" ] && lists='"tools":{},"prompts":{}'
+printf 'mcpc: note: restarted\033[31m\nrestarted by itself\n' >&2
 while read -r line; do
 	id=$(printf %s "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
 	result='{}'
@@ -32,6 +34,37 @@ while read -r line; do
 		printf '{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}\n' ;;
 	esac
 done`
+
+// The views show what the tap of a watched server says, and no control sequences.
+func TestNoticesOfTapAreShown(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "2025-11-25")
+	start(t, v, Command{
+		Argv:    []string{"sh", "-c", restarted, filepath.Join(t.TempDir(), "started")},
+		Watched: []string{"node", "server.js"},
+	})
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	for seq := uint64(0); v.Status().Notices == 0; seq = v.Wait(ctx, seq) {
+		if ctx.Err() != nil {
+			t.Fatal("no notice")
+		}
+	}
+	if got := v.Status().Notice; got != "restarted␛[31m" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A watched server that does not start has an outcome without the tap.
+func TestFailedStartIsThatOfTheServer(t *testing.T) {
+	m := &wire.Message{Error: &wire.RPCError{
+		Code: -32000, Message: "mcpc tap: --build failed", Data: []byte(`{"by":"mcpc","stderr":"no module"}`),
+	}}
+	out := withoutTap(wire.Outcome{Kind: wire.RPCFailed, Message: m})
+	if out.Kind != wire.Transport || out.Text != "the server does not start: --build failed" || out.Process.Stderr != "no module" {
+		t.Errorf("got %+v", out)
+	}
+}
 
 // A watched server that is restarted with prompts for the first time has them in the catalog.
 func TestWatchedServerIsConnectedAgain(t *testing.T) {

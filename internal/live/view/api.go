@@ -329,6 +329,10 @@ type Status struct {
 	// Catalogs counts how often the servers of the Try view have said that a list changed. A view
 	// then gets the Catalog again.
 	Catalogs int `json:"catalogs,omitempty"`
+	// Notice is what mcpc has said last about the server that the view restarts after changes of files.
+	// Notices counts what it has said.
+	Notice  string `json:"notice,omitempty"`
+	Notices int    `json:"notices,omitempty"`
 	// Own is true if the view has started a server.
 	Own bool `json:"own,omitempty"`
 	// Home is true if the view has servers to show.

@@ -36,6 +36,8 @@ type Options struct {
 	Intercepting func() (on bool, filter string)
 	// Catalogs counts the changes of lists that servers of the Try view announced.
 	Catalogs func() int
+	// Notice returns the last notice about the server of the Actor, and the number of notices.
+	Notice func() (text string, count int)
 	// HasServer reports whether the Actor has started a server.
 	HasServer func() bool
 	// Marked reports whether the user marked a row, and returns the row's note.
@@ -63,6 +65,9 @@ func (v *Views) Status() Status {
 	}
 	if v.Catalogs != nil {
 		s.Catalogs = v.Catalogs()
+	}
+	if v.Notice != nil {
+		s.Notice, s.Notices = v.Notice()
 	}
 	if v.HasServer != nil {
 		s.Own = v.HasServer()

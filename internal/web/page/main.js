@@ -82,6 +82,7 @@ class App extends Component {
       if (was.questions !== status.questions || status.questions) this.read('questions');
       if (was.held !== status.held || status.held) this.read('held');
       if (was.faults !== status.faults) this.read('faults');
+      if (was.notices !== status.notices) set({ toast: status.notice });
       this.conversations();
       const waiting = (status.questions || 0) + (status.held || 0);
       document.title = clean(`${waiting ? `(${waiting}) ` : ''}${status.title || data.title} – mcpc inspect`);
@@ -155,5 +156,5 @@ try {
 } catch (e) {
   app.replaceChildren();
   document.title = 'Not open – mcpc inspect';
-  render(html`<div class="boot" role="alert"><h1>mcpc inspect does not show anything here</h1><p>${e.message}</p>${e.status === 401 || e.uninvited ? html`<p>If that mcpc has ended: <code>mcpc inspect --web</code> starts another one.</p>` : ''}</div>`, app);
+  render(html`<div class="boot" role="alert"><h1>mcpc inspect shows nothing here</h1><p>${e.message}</p>${e.status === 401 || e.uninvited ? html`<p>If that mcpc has ended: <code>mcpc inspect --web</code> starts another one.</p>` : ''}</div>`, app);
 }
