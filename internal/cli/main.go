@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
@@ -31,7 +32,7 @@ func New(in io.Reader, out, err io.Writer) *cmdutil.Factory {
 
 // Run runs the program, and returns its exit code and the signal that ended it, or nil. After the
 // first signal it waits for the command only if a connection is open or the echo is off. A second
-// signal ends it at once, unless it is sent together with the first one.
+// signal ends it at once, unless it is a SIGTERM together with the first one.
 func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int, died os.Signal) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -61,7 +62,7 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 			if e := f.Exiting.Load(); e != nil {
 				return e.ExitCode(), nil
 			}
-			if ctx.Err() != nil && f.Now().Sub(interruptedAt) < sameSignal {
+			if sig == syscall.SIGTERM && ctx.Err() != nil && f.Now().Sub(interruptedAt) < sameSignal {
 				continue
 			}
 			interruptedAt = f.Now()
@@ -75,8 +76,8 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 	}
 }
 
-// sameSignal is the time within which two signals are one: timeout(1) sends its signal to the command,
-// and to the group of the command.
+// sameSignal is the time within which two SIGTERM are one: timeout(1) sends the signal to the command, and
+// to the group of the command.
 const sameSignal = 100 * time.Millisecond
 
 // reportSignal writes the JSON error if Run returns because of a signal without waiting for the

@@ -3,6 +3,7 @@ package tui
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"mcpc/internal/english"
 	"mcpc/internal/live/view"
@@ -11,67 +12,69 @@ import (
 )
 
 // docColumns has the columns of the views of documents: tools, streams, secrets, servers, offers.
-var docColumns = map[string][]cells.Column{
-	"Tools": {
-		{Head: "", Width: 1},
-		{Head: "tool", Width: 18, Flex: 4},
-		{Head: "server", Width: 10, Flex: 1, DropOrder: 5},
-		{Head: "listed", Width: 8, Flex: 2},
-		{Head: "page", Width: 9, DropOrder: 4},
-		{Head: "schema", Width: 8, Flex: 1, DropOrder: 1},
-		{Head: "called", Width: 6, Right: true},
-		{Head: "failed", Width: 6, Right: true, DropOrder: 2},
-		{
-			Head:      "p50",
-			Width:     8,
-			Right:     true,
-			DropOrder: 7,
+var docColumns = sync.OnceValue(func() map[string][]cells.Column {
+	return map[string][]cells.Column{
+		"Tools": {
+			{Head: "", Width: 1},
+			{Head: "tool", Width: 18, Flex: 4},
+			{Head: "server", Width: 10, Flex: 1, DropOrder: 5},
+			{Head: "listed", Width: 8, Flex: 2},
+			{Head: "page", Width: 9, DropOrder: 4},
+			{Head: "schema", Width: 8, Flex: 1, DropOrder: 1},
+			{Head: "called", Width: 6, Right: true},
+			{Head: "failed", Width: 6, Right: true, DropOrder: 2},
+			{
+				Head:      "p50",
+				Width:     8,
+				Right:     true,
+				DropOrder: 7,
+			},
+			{Head: "p95", Width: 8, Right: true, DropOrder: 6},
+			{Head: "size", Width: 7, Right: true, DropOrder: 8},
+			{Head: "changed", Width: 8, Flex: 1, DropOrder: 9},
 		},
-		{Head: "p95", Width: 8, Right: true, DropOrder: 6},
-		{Head: "size", Width: 7, Right: true, DropOrder: 8},
-		{Head: "changed", Width: 8, Flex: 1, DropOrder: 9},
-	},
-	"Streams": {
-		{Head: "", Width: 1},
-		{Head: "opened", Width: 8},
-		{Head: "stream", Width: 16, Flex: 3},
-		{Head: "client", Width: 10, Flex: 1, DropOrder: 4},
-		{Head: "server", Width: 10, Flex: 1, DropOrder: 3},
-		{
-			Head:  "events",
-			Width: 6,
-			Right: true,
+		"Streams": {
+			{Head: "", Width: 1},
+			{Head: "opened", Width: 8},
+			{Head: "stream", Width: 16, Flex: 3},
+			{Head: "client", Width: 10, Flex: 1, DropOrder: 4},
+			{Head: "server", Width: 10, Flex: 1, DropOrder: 3},
+			{
+				Head:  "events",
+				Width: 6,
+				Right: true,
+			},
+			{Head: "last id", Width: 8, Flex: 1, DropOrder: 2},
+			{Head: "silent", Width: 8, Right: true, DropOrder: 1},
+			{Head: "how it went", Width: 18, Flex: 4, DropOrder: 1},
 		},
-		{Head: "last id", Width: 8, Flex: 1, DropOrder: 2},
-		{Head: "silent", Width: 8, Right: true, DropOrder: 1},
-		{Head: "how it went", Width: 18, Flex: 4, DropOrder: 1},
-	},
-	"Secrets": {
-		{Head: "", Width: 1},
-		{Head: "hash", Width: 8},
-		{Head: "kind", Width: 10, Flex: 1},
-		{Head: "times", Width: 5, Right: true},
-		{Head: "places", Width: 10, Flex: 2, DropOrder: 1},
-		{Head: "servers", Width: 10, Flex: 2},
-	},
-	"Try": {
-		{Head: "", Width: 1},
-		{Head: "name", Width: 16, Flex: 3},
-		{Head: "title", Width: 10, Flex: 2, DropOrder: 2},
-		{Head: "type", Width: 10, DropOrder: 3},
-		{Head: "description", Width: 16, Flex: 5, DropOrder: 1},
-	},
-	"Home": {
-		{Head: "", Width: 1},
-		{Head: "server", Width: 14, Flex: 2},
-		{Head: "configured in", Width: 13, Flex: 1, DropOrder: 3},
-		{Head: "state", Width: 12, Flex: 1},
-		{Head: "protocol", Width: 10, DropOrder: 2},
-		{Head: "tools", Width: 5, Right: true, DropOrder: 1},
-		{Head: "time", Width: 8, Right: true, DropOrder: 4},
-		{Head: "what helps", Width: 20, Flex: 2, DropOrder: 5},
-	},
-}
+		"Secrets": {
+			{Head: "", Width: 1},
+			{Head: "hash", Width: 8},
+			{Head: "kind", Width: 10, Flex: 1},
+			{Head: "times", Width: 5, Right: true},
+			{Head: "places", Width: 10, Flex: 2, DropOrder: 1},
+			{Head: "servers", Width: 10, Flex: 2},
+		},
+		"Try": {
+			{Head: "", Width: 1},
+			{Head: "name", Width: 16, Flex: 3},
+			{Head: "title", Width: 10, Flex: 2, DropOrder: 2},
+			{Head: "type", Width: 10, DropOrder: 3},
+			{Head: "description", Width: 16, Flex: 5, DropOrder: 1},
+		},
+		"Home": {
+			{Head: "", Width: 1},
+			{Head: "server", Width: 14, Flex: 2},
+			{Head: "configured in", Width: 13, Flex: 1, DropOrder: 3},
+			{Head: "state", Width: 12, Flex: 1},
+			{Head: "protocol", Width: 10, DropOrder: 2},
+			{Head: "tools", Width: 5, Right: true, DropOrder: 1},
+			{Head: "time", Width: 8, Right: true, DropOrder: 4},
+			{Head: "what helps", Width: 20, Flex: 2, DropOrder: 5},
+		},
+	}
+})
 
 // docCell returns the text of a document's column.
 func docCell(clock screenClock, doc any, head string) cells.Span {

@@ -139,7 +139,7 @@ func (l *list) draw(view int, clock screenClock, client, server string, w, h int
 	case viewTime:
 		return l.drawTime(clock, w, h)
 	}
-	return l.drawDocs(docColumns[viewNames[view]], clock, w, h)
+	return l.drawDocs(docColumns()[viewNames[view]], clock, w, h)
 }
 
 // drawTable draws one line per exchange.

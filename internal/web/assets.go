@@ -38,9 +38,9 @@ var forReaders = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // cssSpaces shortens style sheets, whose strings have none of these characters.
-var cssSpaces = strings.NewReplacer(
-	" { ", "{", " > ", ">", "; }", "}", " }", "}", "} ", "}", "; ", ";", ": ", ":", ", ", ",",
-)
+var cssSpaces = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer(" { ", "{", " > ", ">", "; }", "}", " }", "}", "} ", "}", "; ", ";", ": ", ":", ", ", ",")
+})
 
 // asset returns the media type and the contents of a file of the page, or nil if the path names no
 // file. Scripts and style sheets come without comments and indentation, on the same lines, and
@@ -62,7 +62,7 @@ func (s *Server) asset(address string) (kind string, data []byte) {
 		data = forReaders().ReplaceAll(data, nil)
 	}
 	if path.Ext(name) == ".css" {
-		data = []byte(cssSpaces.Replace(string(data)))
+		data = []byte(cssSpaces().Replace(string(data)))
 	}
 	return kind, data
 }

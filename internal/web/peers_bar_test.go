@@ -40,8 +40,8 @@ func (e expecting) Status() view.Status {
 	return s
 }
 
-// TestPeerBar holds: the bar counts what waits and opens it by keys, keeps what was typed, and the
-// title of the page has the count.
+// TestPeerBar holds: the bar counts what waits and opens it by keys, a question of the view's own call
+// opens by itself, what was typed is kept, and the title of the page has the count.
 func TestPeerBar(t *testing.T) {
 	r := newDummy()
 	r.waits = 1
@@ -61,11 +61,8 @@ func TestPeerBar(t *testing.T) {
 	p.Await(bar("2 faults set: delay tools/call brew, cut ping"))
 	p.Await(`document.title.startsWith('(3) tea')`)
 	const shown = `[...document.querySelectorAll('.waiting .ask')].filter(e => e.checkVisibility()).map(e => e.querySelector('h2').textContent.slice(0, 6)).join()`
-	if got := p.Text(shown); got != "" {
-		t.Errorf("the page shows %q before a key", got)
-	}
-	p.Type("a")
-	p.Await(`document.activeElement.matches('#questions .field input')`)
+	// The question is of a call of this view, so its form opens by itself.
+	p.Await(`document.activeElement.matches('#questions .field input') && ` + shown + ` === '? tea '`)
 	p.Type("green" + kb.Escape + kb.Escape)
 	p.Await(shown + ` === ''`)
 	p.Type("e")

@@ -2,6 +2,7 @@ package judge_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +10,9 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
+	"mcpc/internal/pause"
 	"mcpc/internal/tests/clitest"
 )
 
@@ -19,16 +22,11 @@ func TestMain(m *testing.M) {
 		// lying declares roots and does not have them, and never responds to an elicitation.
 		"lying":    func() { (&testClient{roots: `"error":{"code":-32601,"message":"no"}`}).run() },
 		"crashing": func() { (&testClient{crashesAt: "large-result"}).run() },
-		"hanging":  func() { _, _ = io.Copy(io.Discard, hangingReader{}) },
+		"hanging":  func() { _ = pause.For(context.Background(), time.Hour) },
 	})
 }
 
 func TestScripts(t *testing.T) { clitest.Scripts(t) }
-
-// A hangingReader never returns.
-type hangingReader struct{}
-
-func (hangingReader) Read([]byte) (int, error) { select {} }
 
 // A testClient is a client over stdio that declares roots and elicitation.
 type testClient struct {

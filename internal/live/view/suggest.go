@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/capture/rows"
@@ -21,15 +22,17 @@ const (
 
 // rowValues maps filter fields to functions that return the field's value of a row. Values seen in rows
 // are suggested for these fields.
-var rowValues = map[string]func(*rows.Row) string{
-	"method": func(r *rows.Row) string { return r.Method }, "name": func(r *rows.Row) string { return r.Name },
-	"target": func(r *rows.Row) string { return r.Target }, "channel": func(r *rows.Row) string { return r.Channel },
-	"outcome": func(r *rows.Row) string { return r.Channel }, "era": func(r *rows.Row) string { return r.Era },
-	"protocol": func(r *rows.Row) string { return r.Revision }, "client": (*rows.Row).ClientName,
-	"server": (*rows.Row).ServerName, "session": (*rows.Row).Session,
-	"http": func(r *rows.Row) string { return digits(r.Status) }, "run": func(r *rows.Row) string { return digits(r.Run) },
-	"dir": func(r *rows.Row) string { return r.Dir.String() },
-}
+var rowValues = sync.OnceValue(func() map[string]func(*rows.Row) string {
+	return map[string]func(*rows.Row) string{
+		"method": func(r *rows.Row) string { return r.Method }, "name": func(r *rows.Row) string { return r.Name },
+		"target": func(r *rows.Row) string { return r.Target }, "channel": func(r *rows.Row) string { return r.Channel },
+		"outcome": func(r *rows.Row) string { return r.Channel }, "era": func(r *rows.Row) string { return r.Era },
+		"protocol": func(r *rows.Row) string { return r.Revision }, "client": (*rows.Row).ClientName,
+		"server": (*rows.Row).ServerName, "session": (*rows.Row).Session,
+		"http": func(r *rows.Row) string { return digits(r.Status) }, "run": func(r *rows.Row) string { return digits(r.Run) },
+		"dir": func(r *rows.Row) string { return r.Dir.String() },
+	}
+})
 
 // digits returns a number as text, or "" if n is 0, which means unknown.
 func digits(n int) string {
@@ -88,7 +91,7 @@ func (v *Views) countValues(field string) []Suggestion {
 	for _, value := range v.knownValues(field) {
 		counts[value] = 0
 	}
-	valueOf := rowValues[field]
+	valueOf := rowValues()[field]
 	// A row can have several of these values: a filter decides about each.
 	filters := map[string]filter.Filter{}
 	if field == "is" || field == "has" || field == "kind" {
