@@ -29,8 +29,9 @@ var rowValues = sync.OnceValue(func() map[string]func(*rows.Row) string {
 		"outcome": func(r *rows.Row) string { return r.Channel }, "era": func(r *rows.Row) string { return r.Era },
 		"protocol": func(r *rows.Row) string { return r.Revision }, "client": (*rows.Row).ClientName,
 		"server": (*rows.Row).ServerName, "session": (*rows.Row).Session,
-		"http": func(r *rows.Row) string { return digits(r.Status) }, "run": func(r *rows.Row) string { return digits(r.Run) },
-		"dir": func(r *rows.Row) string { return r.Dir.String() },
+		"http": func(r *rows.Row) string { return digits(r.Status) },
+		"run":  func(r *rows.Row) string { return digits(r.Run) },
+		"dir":  func(r *rows.Row) string { return r.Dir.String() },
 	}
 })
 
