@@ -30,8 +30,8 @@ type Finding struct {
 	Exchanges []string `json:"exchanges"`
 }
 
-// NotSeen is the value of a fact that the traffic says nothing about. NotTried replaces it if the
-// server is a probe: the client did not do what would have shown it.
+// NotSeen is the value of a fact if the traffic has no evidence for or against it. NotTried is its value
+// if the server was a probe and the client did not use the part of it that tests the fact.
 const (
 	NotSeen  = "not seen"
 	NotTried = "not tried"

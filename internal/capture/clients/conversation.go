@@ -29,8 +29,8 @@ type Conversation struct {
 	// Events are in the order they were recorded in.
 	Events []*Event
 
-	// hasEnded is set if the client has ended: it sends nothing after the last event. next is the
-	// conversation that the client began after this one, or nil. previous is the opposite.
+	// hasEnded reports that the client has ended: it sends nothing after the last event. next is the
+	// conversation that the client began after this one, or nil; previous is the one before.
 	hasEnded       bool
 	next, previous *Conversation
 	// isLost is set if the server no longer knows the session.
@@ -42,7 +42,7 @@ type Conversation struct {
 	shortestWait time.Duration
 	// progressed has the exchanges with progress notifications.
 	progressed map[string]bool
-	// capabilities are those that the client declared last.
+	// capabilities are the newest capabilities that the client declared.
 	capabilities []byte
 
 	// sent are the client's requests and notifications by their method, its GETs and DELETEs, and
@@ -73,8 +73,8 @@ type Event struct {
 	// content is equal for requests with the same method and params, whatever their ids.
 	content  uint64
 	position int
-	// result is what is kept of the payload of a result. answered is the request that a second
-	// response is for, or nil.
+	// result has the facts of a result. answered is the request that a second response belongs to, or
+	// nil.
 	result   resultFacts
 	answered *Event
 	// opener is the request or GET that the event's stream responds to, or nil. hasIDs is set if
