@@ -67,14 +67,14 @@ func (h *Hub) Listen(
 		l.tasks = stringSet(ids)
 		granted = jsonraw.With(granted, "taskIds", ids)
 	}
-	params := bridge.WithMeta(jsonraw.With(nil, "notifications", granted), bridge.MetaSubscription, m.ID)
-	send(wire.ComposeNotification("notifications/subscriptions/acknowledged", params))
 	h.mu.Lock()
 	if h.open == nil {
 		h.open = map[*listener]bool{}
 	}
-	h.open[l] = true
+	h.open[l] = true // before the client can rely on it; pushed messages are sent after the acknowledgement
 	h.mu.Unlock()
+	params := bridge.WithMeta(jsonraw.With(nil, "notifications", granted), bridge.MetaSubscription, m.ID)
+	send(wire.ComposeNotification("notifications/subscriptions/acknowledged", params))
 	opened()
 	for isOver := false; !isOver; {
 		select {

@@ -38,3 +38,24 @@ func TestUnreadSubscriptionDoesNotBlockPublish(t *testing.T) {
 		t.Errorf("%d messages", n)
 	}
 }
+
+// A change that is published while the acknowledgement is sent reaches the client: a client that has read the
+// acknowledgement may cause a change at once.
+func TestSubscriptionIsOpenWhenItIsAcknowledged(t *testing.T) {
+	var h Hub
+	var sent []string
+	send := func(raw []byte) {
+		m := wire.ParseMessage(raw)
+		sent = append(sent, m.Method)
+		if m.Method == "notifications/subscriptions/acknowledged" {
+			h.Publish(&wire.Message{Kind: wire.Notification, Method: "notifications/tools/list_changed"})
+		}
+	}
+	m := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}`))
+	over := make(chan struct{})
+	close(over) // Listen sends what was pushed, and ends
+	h.Listen(t.Context(), Caller{Stateless: true, Over: over}, m, send, func(...string) bool { return true }, func() {})
+	if len(sent) < 2 || sent[1] != "notifications/tools/list_changed" {
+		t.Errorf("the client got %q", sent)
+	}
+}

@@ -26,7 +26,8 @@ type Continuation struct {
 	// changed something: the client must repeat it.
 	Before map[int]bool
 	// Server answers the requests. Adopt prepares it for a client that it has not seen before: it is
-	// called once for each session, and once for all stateless requests. It may wait.
+	// called once for each session, once for all stateless requests, and for each subscription of a stateless
+	// client that opens later. It may wait.
 	Server mcpserver.Handler
 	Adopt  func(c mcpserver.Caller)
 	// Hub has the subscriptions of stateless clients. The server publishes to it, too.
@@ -246,6 +247,14 @@ func (k *continuation) adoption(c mcpserver.Caller) *sync.Once {
 		}
 	}
 	return k.adopted[session]
+}
+
+// adoptLate adopts a stateless client again if the real server answers already: a subscription that was
+// requested before the switch may open after it. k may be nil.
+func (k *continuation) adoptLate(c mcpserver.Caller) {
+	if k != nil && k.hasBegun.Load() {
+		k.Adopt(c)
+	}
 }
 
 // compare counts a response of the real server as the same as recorded or as different. It ignores a

@@ -163,6 +163,26 @@ func TestContinueWithARealServer(t *testing.T) {
 	}
 }
 
+// A subscription that was requested before the switch and opens after it is repeated at the real server.
+func TestSubscriptionThatOpensAfterTheSwitchIsAdopted(t *testing.T) {
+	p, server, _ := continued(t, 4)
+	c := mcpserver.Caller{Stateless: true, Revision: "2026-07-28"}
+	listen := p.Prepare(c, wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}`)))
+	call := callers(t, p)["2026 over stdio"]
+	call(2, "tools/call", `"name":"create","arguments":{"item":"lamp"}`)
+	call(3, "tools/call", `"name":"get","arguments":{"order":"recorded-order"}`)
+	call(4, "tools/call", `"name":"get","arguments":{"order":"recorded-order"}`)
+	if server.adopted != 1 {
+		t.Fatalf("adopted %d times before the subscription", server.adopted)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	listen.Run(ctx, func([]byte) {})
+	if server.adopted != 2 {
+		t.Errorf("adopted %d times", server.adopted)
+	}
+}
+
 // A client that leaves out a request that changed something, or does something else, is reported, and gets
 // what the recording has.
 func TestClientThatDoesNotFollowTheRecording(t *testing.T) {

@@ -33,7 +33,10 @@ func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	case "subscriptions/listen":
 		if c.Stateless {
 			return mcpserver.Job{MayWait: true, Run: func(ctx context.Context, send func([]byte)) []byte {
-				return p.hub.Listen(ctx, c, m, send, p.handshake.declares, func() { p.sendUnrequested(p.after[-1], c) })
+				return p.hub.Listen(ctx, c, m, send, p.handshake.declares, func() {
+					p.sendUnrequested(p.after[-1], c)
+					p.next.adoptLate(c)
+				})
 			}}
 		}
 	}

@@ -98,6 +98,9 @@ func TestSettingsAndNotificationsAfterTheSwitch(t *testing.T) {
 				}
 			}
 			s.AwaitStdout(`"id":4,"result".*recorded`)
+			if era == "2026-07-28" {
+				s.AwaitStdout(`notifications/subscriptions/acknowledged`)
+			}
 			for i, want := range []string{
 				`notifications/resources/updated`, `notifications/tools/list_changed`, `A message at level emergency`,
 				`"method":"notifications/progress","params":{"progressToken":"p"`,
