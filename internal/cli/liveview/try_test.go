@@ -259,15 +259,15 @@ func TestStepIsAppendedToFile(t *testing.T) {
 	}
 }
 
-// A bigServer is an HTTP server with 10,000 tools on pages of 500, the first of which have hostile names.
+// A bigServer is an HTTP server with many tools on pages of 500, the first of which have hostile names.
 // It counts the calls of tools.
 type bigServer struct {
 	*httptest.Server
 	calls atomic.Int32
 }
 
-// newBigServer starts a bigServer.
-func newBigServer(t *testing.T) *bigServer {
+// newBigServer starts a bigServer with a number of tools.
+func newBigServer(t *testing.T, size int) *bigServer {
 	t.Helper()
 	const page = 500
 	s := &bigServer{}
@@ -291,7 +291,7 @@ func newBigServer(t *testing.T) *bigServer {
 				tools[1] = `{"description":"without a name"}`
 			}
 			next := ""
-			if first+page < 10_000 {
+			if first+page < size {
 				next = fmt.Sprintf(`,"nextCursor":"%d"`, first+page)
 			}
 			result = `{"tools":[` + strings.Join(tools, ",") + `]` + next + `}`
@@ -316,7 +316,7 @@ func newBigServer(t *testing.T) *bigServer {
 
 func TestCatalogFollowsPagesAndKeepsHostileNames(t *testing.T) {
 	t.Parallel()
-	s := newBigServer(t)
+	s := newBigServer(t, 10_000)
 	v := tryView(t, "2025-06-18")
 	c, err := v.Actor.Catalog(t.Context(), s.URL)
 	if err != nil {
@@ -337,7 +337,7 @@ func TestCatalogFollowsPagesAndKeepsHostileNames(t *testing.T) {
 
 func TestRequestAsksForConsent(t *testing.T) {
 	t.Parallel()
-	s := newBigServer(t)
+	s := newBigServer(t, 1000)
 	v := tryView(t, "2025-06-18")
 	r := view.Request{Target: s.URL, Kind: view.KindTool, Name: "tool-7", Arguments: json.RawMessage(`{"n":"x"}`)}
 	for _, want := range []string{"Send tools/call tool-7 to " + s.URL + "? The tool may change something.", "do not match"} {
@@ -367,7 +367,7 @@ func TestRequestAsksForConsent(t *testing.T) {
 
 func TestRequestReportsServerThatIsGone(t *testing.T) {
 	t.Parallel()
-	s := newBigServer(t)
+	s := newBigServer(t, 1000)
 	v := tryView(t, "2025-06-18")
 	if _, err := v.Actor.Catalog(t.Context(), s.URL); err != nil {
 		t.Fatal(err)
