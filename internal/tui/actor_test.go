@@ -20,7 +20,8 @@ type actor struct {
 	held      []view.Held
 	faults    []view.ArmedFault
 	confirm   string
-	refusal   error // of answers
+	copied    string // a recorded request
+	refusal   error  // of answers
 	servers   []view.Server
 	login     *view.Login
 }
@@ -31,7 +32,7 @@ func newActor() *actor {
 	list := func(name string) []view.ServerCommand {
 		return []view.ServerCommand{{Key: "c", Name: "Copy", Line: "mcpc list -s " + name}}
 	}
-	return &actor{servers: []view.Server{
+	return &actor{copied: `{"q":1}`, servers: []view.Server{
 		{Name: "cursor:files", From: "Cursor", Health: view.Health{State: "ok", Revision: "2025-06-18", Tools: &tools, Seconds: &seconds}, Commands: append(list("cursor:files"), view.ServerCommand{Key: "p", Name: "Tap", Line: "mcpc tap install cursor files"})},
 		{Name: "github", From: "session", Health: view.Health{State: "needs login", Failed: true, Text: "needs login: HTTP 401", Help: "mcpc login -s github"}, Commands: append(list("github"), view.ServerCommand{Key: "l", Name: "Log in", Line: "mcpc login -s github"})},
 		{Name: "ev\x1b[31mil\u202e", From: "Codex", Health: view.Health{Asking: true}, Commands: list("evil")},
@@ -198,7 +199,7 @@ func (a *actor) Mark(key string, mark bool, text string) error {
 
 func (a *actor) Copy(_ context.Context, key, form string) (string, error) {
 	if form == "request" {
-		return `{"q":1}`, nil
+		return a.copied, nil
 	}
 	return form + " of " + key, nil
 }

@@ -34,6 +34,8 @@ type reader struct {
 	noDocs  bool // no tools, streams and secrets
 	// noSchema is set if the recordings have no list with the tools of the calls.
 	noSchema bool
+	// startsServer is set if the view starts a server, and own once it has.
+	startsServer, own bool
 }
 
 func at(seconds float64) time.Time {
@@ -93,7 +95,7 @@ func newReader() *reader {
 func (r *reader) Status() view.Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return view.Status{Status: live.Status{Seq: r.seq, Rows: max(len(r.blocks), r.many), Open: 1, Failed: 4}, Title: "all recordings", Hint: r.hint, Home: true}
+	return view.Status{Status: live.Status{Seq: r.seq, Rows: max(len(r.blocks), r.many), Open: 1, Failed: 4}, Title: "all recordings", Hint: r.hint, Home: true, Own: r.own}
 }
 
 // announce lets Wait return.

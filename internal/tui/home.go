@@ -14,10 +14,14 @@ import (
 
 // A homeState is the state of the Home view that is not in its list.
 type homeState struct {
-	mayStart   bool // the view begins with Home if nothing is recorded
 	hasChecked bool // the servers were asked once
-	// isUntouched is true from the start at Home to the first key.
-	isUntouched bool
+}
+
+// A start says which view can still be shown in place of Talk. The first key of the user ends it.
+type start struct {
+	mayShowHome bool // Home, if nothing is recorded
+	mayShowTry  bool // Try, when the view's own server has started
+	isAtHome    bool // Home is shown until a client begins
 }
 
 // showHome switches to the Home view. The first time, it asks the servers.
@@ -33,17 +37,21 @@ func (m *model) showHome() tea.Cmd {
 	return tea.Batch(show, m.checkServers())
 }
 
-// startAtHome shows Home if nothing is recorded. It decides once, when the recordings are read.
-func (m *model) startAtHome() tea.Cmd {
-	if !m.home.mayStart || m.status.Loading {
+// showFirstView shows Home if nothing is recorded, or Try if the view has started a server, unless the user
+// has pressed a key. It decides once: Home when the recordings are read, Try when the server has started.
+func (m *model) showFirstView() tea.Cmd {
+	if m.start.mayShowTry && m.status.Own {
+		m.start.mayShowTry = false
+		return m.showTry()
+	}
+	if !m.start.mayShowHome || m.status.Loading {
 		return nil
 	}
-	m.home.mayStart = false
-	isUntouched := m.view == viewTalk && m.focus == paneMain && m.dialog == nil
-	if m.status.Rows > 0 || !m.status.Home || !isUntouched {
+	m.start.mayShowHome = false
+	if m.status.Rows > 0 || !m.status.Home {
 		return nil
 	}
-	m.home.isUntouched = true
+	m.start.isAtHome = true
 	return m.showHome()
 }
 
@@ -51,10 +59,10 @@ func (m *model) startAtHome() tea.Cmd {
 // Home. It reports whether it did.
 func (m *model) leaveHome() bool {
 	isByClient := func(c view.Conversation) bool { return c.By != capture.ByCommand }
-	if !m.home.isUntouched || !slices.ContainsFunc(m.conversations.all, isByClient) {
+	if !m.start.isAtHome || !slices.ContainsFunc(m.conversations.all, isByClient) {
 		return false
 	}
-	m.home.isUntouched = false
+	m.start.isAtHome = false
 	m.view = viewTalk
 	return true
 }

@@ -28,7 +28,7 @@ func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
 		return tea.Suspend
 	}
 	m.statusLine.flash = ""
-	m.home.isUntouched = false
+	m.start = start{}
 	if m.dialog != nil {
 		return m.dialogKey(press)
 	}
@@ -89,7 +89,7 @@ func (m *model) paste(text string) tea.Cmd {
 	case paneFilter:
 		if m.view == viewTry {
 			m.try.search.Type(text)
-			m.listOffers()
+			m.listMatches()
 			return nil
 		}
 		m.query.line.Type(text)

@@ -215,7 +215,7 @@ func TestRevealChangesThePageInTheDrawingLoop(t *testing.T) {
 			go func() { result <- read() }()
 			_ = p.m.frame()
 			msg := <-result
-			p.shows("held message, with its secrets")
+			p.shows("reading…")
 			p.hides("s3cret")
 			if isClosed {
 				p.keys("esc")

@@ -50,6 +50,7 @@ type model struct {
 	query         query
 	detail        detail
 	act           actionState
+	start         start
 	home          homeState
 	try           tryState
 	dialog        dialog // nil if no dialog is open
@@ -202,7 +203,7 @@ func (m *model) loadStatus() tea.Cmd {
 		return func(m *model) tea.Cmd {
 			m.status = s
 			const isWanted = false
-			return tea.Batch(m.startAtHome(), m.refreshCatalog(isWanted), m.showNotice())
+			return tea.Batch(m.showFirstView(), m.refreshCatalog(isWanted), m.showNotice())
 		}
 	})
 }

@@ -39,7 +39,7 @@ func play(t *testing.T, w, h int, r *reader, a *actor, test func(p *player)) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		o := Options{Reader: r, Now: testNow, NoColor: true, MaxHold: 10 * time.Minute}
+		o := Options{Reader: r, Now: testNow, NoColor: true, MaxHold: 10 * time.Minute, Try: r.startsServer}
 		if a != nil {
 			o.Actor = a
 		}

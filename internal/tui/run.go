@@ -32,6 +32,8 @@ type Options struct {
 	MaxHold time.Duration
 	// Filter is the initial text of the filter line.
 	Filter string
+	// Try begins with the Try view, as soon as the view has started its own server.
+	Try bool
 	// Edit edits a text in the user's editor, which takes over the terminal. If it is nil, the view
 	// has its own editor.
 	Edit func(text string) (string, error)
@@ -95,7 +97,7 @@ func newModel(ctx context.Context, o Options) *model {
 	m.query.line = newInput(o.Filter)
 	if o.Actor != nil {
 		m.act.powers = o.Actor.Powers()
-		m.home.mayStart = o.Filter == ""
+		m.start = start{mayShowHome: o.Filter == "", mayShowTry: o.Try}
 	}
 	for i := range m.lists {
 		m.lists[i].follow = i <= viewTime // the lists of exchanges, whose newest is last

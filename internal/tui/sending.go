@@ -163,17 +163,18 @@ func (m *model) editHeld() tea.Cmd {
 	}
 	id := h.ID
 	name := "held message: " + strings.TrimSpace(h.Method+" "+h.Name)
-	return m.editText(
-		name,
-		func(ctx context.Context, a view.Actor) (string, error) { return a.Reveal(ctx, id) },
-		func(m *model, text string, changed bool) tea.Cmd {
-			if !changed {
-				return m.release(id)
-			}
-			release := func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) }
-			return m.runAction("released, edited", release)
-		},
-	)
+	return m.afterReading(func(ctx context.Context, a view.Actor) (change, error) {
+		text, err := a.Reveal(ctx, id)
+		return func(m *model) tea.Cmd {
+			return m.openEditor(name, text, func(m *model, text string, changed bool) tea.Cmd {
+				if !changed {
+					return m.release(id)
+				}
+				release := func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) }
+				return m.runAction("released, edited", release)
+			})
+		}, err
+	})
 }
 
 // reveal shows the selected held message with its secrets.
@@ -182,38 +183,23 @@ func (m *model) reveal() tea.Cmd {
 	if h == nil {
 		return m.showNoHeld()
 	}
-	actor := m.opt.Actor
-	if actor == nil {
-		return m.showMessage("this view only reads")
-	}
 	id := h.ID
-	d := &page{title: "held message, with its secrets"}
-	m.dialog = d
-	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
-		text, err := actor.Reveal(ctx, id)
+	return m.afterReading(func(ctx context.Context, a view.Actor) (change, error) {
+		text, err := a.Reveal(ctx, id)
 		return func(m *model) tea.Cmd {
-			if m.dialog != d {
-				return nil // the user closed it
-			}
-			if err != nil {
-				m.dialog = nil
-				return m.showError(err)
-			}
+			d := &page{title: "held message, with its secrets"}
 			for _, l := range cells.Wrap(cells.Plain, text, max(m.w-3, 20)) {
 				d.lines = append(d.lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 			}
+			m.dialog = d
 			return nil
-		}
+		}, err
 	})
 }
 
-// editText gets a JSON text and lets the user edit it, in the view or in the user's editor. Then it
-// calls run with the text and whether the user changed it. name is the title of the view's editor.
-func (m *model) editText(
-	name string,
-	get func(context.Context, view.Actor) (string, error),
-	run func(m *model, text string, changed bool) tea.Cmd,
-) tea.Cmd {
+// afterReading shows that something is read outside of the drawing loop, and then runs the change that read
+// returns, unless the user closes the dialog.
+func (m *model) afterReading(read func(context.Context, view.Actor) (change, error)) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
 		return m.showMessage("this view only reads")
@@ -221,29 +207,35 @@ func (m *model) editText(
 	placeholder := &page{title: "reading…"}
 	m.dialog = placeholder
 	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
-		text, err := get(ctx, actor)
+		then, err := read(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if m.dialog != placeholder {
-				return nil // the user closed it
+				return nil
 			}
 			m.dialog = nil
 			if err != nil {
 				return m.showError(err)
 			}
-			area := newArea(indented(text, m.w-2))
-			area.find(`"arguments"`)
-			// Compare with the text as it is shown, where tabs and indents may differ.
-			shown := area.Text()
-			edited := func(m *model, current string) tea.Cmd {
-				return run(m, current, strings.TrimSpace(current) != strings.TrimSpace(shown))
-			}
-			if m.opt.Edit != nil {
-				return editOutside(m.opt.Edit, shown, edited)
-			}
-			m.dialog = &editor{title: name, area: area, check: checkJSON, run: edited}
-			return nil
+			return then(m)
 		}
 	})
+}
+
+// openEditor lets the user edit a JSON text, in the view or in the user's editor. Then it calls run with the
+// text and whether the user changed it. name is the title of the view's editor.
+func (m *model) openEditor(name, text string, run func(m *model, text string, changed bool) tea.Cmd) tea.Cmd {
+	area := newArea(indented(text, m.w-2))
+	area.find(`"arguments"`)
+	// Compare with the text as it is shown, where tabs and indents may differ.
+	shown := area.Text()
+	edited := func(m *model, current string) tea.Cmd {
+		return run(m, current, strings.TrimSpace(current) != strings.TrimSpace(shown))
+	}
+	if m.opt.Edit != nil {
+		return editOutside(m.opt.Edit, shown, edited)
+	}
+	m.dialog = &editor{title: name, area: area, check: checkJSON, run: edited}
+	return nil
 }
 
 // An externalEditor is a tea.ExecCommand that runs the user's editor while the view is suspended.
@@ -340,22 +332,46 @@ func toolNamed(c *view.Catalog, name string) *view.Offer {
 	return nil
 }
 
-// editResend lets the user edit the target request, and sends it.
+// editResend lets the user edit the target request, and sends it: the arguments of a tool in a form, any
+// other request as text.
 func (m *model) editResend() tea.Cmd {
 	r, ok := m.resendTarget()
 	if !ok {
 		return nil
 	}
-	return m.editText(
-		"edit and send again: "+r.title,
-		func(ctx context.Context, a view.Actor) (string, error) { return a.Copy(ctx, r.key, "request") },
-		func(m *model, text string, changed bool) tea.Cmd {
-			if changed {
-				r.message = json.RawMessage(text)
-			}
+	reader := m.opt.Reader
+	return m.afterReading(func(ctx context.Context, a view.Actor) (change, error) {
+		text, err := a.Copy(ctx, r.key, "request")
+		if err != nil {
+			return nil, err
+		}
+		doc, err := reader.Detail(ctx, r.key)
+		return func(m *model) tea.Cmd { return m.editMessage(r, &doc, text) }, err
+	})
+}
+
+// editMessage lets the user edit the text of a recorded request, and sends it.
+func (m *model) editMessage(r resendRequest, doc *view.Detail, text string) tea.Cmd {
+	message := json.RawMessage(text)
+	arguments := member(member(message, "params"), "arguments")
+	if f := newForm(doc.InputSchema, arguments); arguments != nil && len(f.fields()) > 0 {
+		m.openForm(&formRequest{target: doc.Row.Target, resent: &r, message: message, offer: view.Offer{
+			Kind: view.KindTool, Name: doc.Row.Name, Schema: doc.InputSchema,
+		}}, f)
+		return nil
+	}
+	return m.openEditor("edit and send again: "+r.title, text, func(m *model, text string, changed bool) tea.Cmd {
+		if !changed {
 			return m.sendAgain(r)
-		},
-	)
+		}
+		return m.sendEdited(r, text)
+	})
+}
+
+// sendEdited sends a recorded request again with a text of the user.
+func (m *model) sendEdited(r resendRequest, text string) tea.Cmd {
+	r.message = json.RawMessage(text)
+	return m.sendAgain(r)
 }
 
 // resend sends the target request again.

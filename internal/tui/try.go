@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
@@ -25,6 +26,7 @@ type tryState struct {
 	catalog    *view.Catalog  // nil until a server has answered
 	kind       int            // the index of the shown list in the catalog
 	texts      [][]searchText // of the offers of each list
+	found      []int          // how many offers of each list match the search
 	search     input
 	seen       int              // the changes of lists that the catalog has
 	forms      map[string]*form // the forms that were left, by formRequest.key
@@ -41,11 +43,15 @@ type tryState struct {
 // A searchText is what the search looks for words in, in lower case.
 type searchText struct{ name, description string }
 
-// A formRequest is what the arguments of a form are sent to.
+// A formRequest is the request for which a form has the arguments.
 type formRequest struct {
 	target string
 	server string // its name for the user
 	offer  view.Offer
+	// resent is the recorded request that is sent again with the arguments, and message its text. resent is
+	// nil if an offer is requested.
+	resent  *resendRequest
+	message json.RawMessage
 }
 
 // kindNames are the names of the lists of a catalog.
@@ -160,24 +166,57 @@ func (m *model) shownKind() string {
 	return ""
 }
 
-// listOffers shows the offers of the shown kind that match the search: first those with all words in the
-// name or the title.
+// listOffers shows the offers of the shown kind that match the search.
 func (m *model) listOffers() {
-	var named, described []item
-	if m.shownKind() != "" {
-		offers := m.try.catalog.Lists[m.try.kind].Offers
-		words := strings.Fields(strings.ToLower(m.try.search.Text()))
-		for i := range offers {
-			switch m.try.texts[m.try.kind][i].find(words) {
-			case inName:
-				named = append(named, item{doc: &offers[i]})
-			case inDescription:
-				described = append(described, item{doc: &offers[i]})
-			}
+	m.try.found = nil
+	var shown []item
+	for i := range m.try.texts {
+		matches := m.try.matches(i)
+		m.try.found = append(m.try.found, len(matches))
+		if i == m.try.kind {
+			shown = matches
 		}
 	}
-	all := append(named, described...)
-	m.lists[viewTry].replace(listPart{items: all, total: len(all)})
+	m.lists[viewTry].replace(listPart{items: shown, total: len(shown)})
+}
+
+// matches returns the offers of a list that match the search: first the offers with all words in the name or
+// the title.
+func (t *tryState) matches(list int) []item {
+	var named, described []item
+	words := strings.Fields(strings.ToLower(t.search.Text()))
+	offers := t.catalog.Lists[list].Offers
+	for i := range offers {
+		switch t.texts[list][i].find(words) {
+		case inName:
+			named = append(named, item{doc: &offers[i]})
+		case inDescription:
+			described = append(described, item{doc: &offers[i]})
+		}
+	}
+	return append(named, described...)
+}
+
+// countMatches returns how many offers of a list match the search.
+func (t *tryState) countMatches(list int) int {
+	if list < len(t.found) {
+		return t.found[list]
+	}
+	return len(t.catalog.Lists[list].Offers) // not listed yet
+}
+
+// listMatches shows the offers that match a changed search. If none of the shown kind does, it shows the
+// first kind with one that does.
+func (m *model) listMatches() {
+	m.lists[viewTry].reset(false)
+	m.listOffers()
+	if m.try.kind < len(m.try.found) && m.try.found[m.try.kind] > 0 {
+		return
+	}
+	if kind := slices.IndexFunc(m.try.found, func(n int) bool { return n > 0 }); kind >= 0 {
+		m.try.kind = kind
+		m.listOffers()
+	}
 }
 
 // A place is where a text has the words of a search.
@@ -219,18 +258,21 @@ func (m *model) showKind(step int) tea.Cmd {
 // setSearch replaces the search of the Try view.
 func (m *model) setSearch(text string) {
 	m.try.search.Set(text)
-	m.lists[viewTry].reset(false)
-	m.listOffers()
+	m.listMatches()
 }
 
-// searchKey handles a key in the search line of the Try view. Esc empties it.
+// searchKey handles a key in the search line of the Try view. Enter opens the selected offer, Esc empties the
+// line.
 func (m *model) searchKey(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case "esc":
 		m.focus = paneMain
 		m.setSearch("")
 		return nil
-	case "enter", "tab":
+	case "enter":
+		m.focus = paneMain
+		return m.openOffer()
+	case "tab":
 		m.focus = paneMain
 		return nil
 	case "down", "up":
@@ -242,8 +284,7 @@ func (m *model) searchKey(k tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 	}
-	m.lists[viewTry].reset(false)
-	m.listOffers()
+	m.listMatches()
 	return nil
 }
 
@@ -304,11 +345,7 @@ func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
 
 // openForm opens a form for a request.
 func (m *model) openForm(r *formRequest, f *form) {
-	f.Buttons = []string{map[string]string{view.KindPrompt: "Get", view.KindTemplate: "Read"}[r.offer.Kind]}
-	if f.Buttons[0] == "" {
-		f.Buttons[0] = "Call"
-	}
-	f.Buttons = append(f.Buttons, asJSONButton)
+	f.Buttons = []string{r.verb(), asJSONButton}
 	if r.offer.Last != nil && r.offer.Last.Arguments != nil {
 		f.Buttons = append(f.Buttons, lastGoodButton)
 	}
@@ -317,6 +354,9 @@ func (m *model) openForm(r *formRequest, f *form) {
 	}
 	f.Buttons = append(f.Buttons, closeButton)
 	f.Title = "try " + r.offer.Name + " at " + r.server
+	if r.resent != nil {
+		f.Title = "edit and send again: " + r.resent.title + " to " + r.target
+	}
 	f.Text = r.offer.Description
 	m.act.form = f
 	m.act.request = r
@@ -324,6 +364,19 @@ func (m *model) openForm(r *formRequest, f *form) {
 	m.act.isObsolete = false
 	m.try.suggestions = nil
 	m.focus = paneForm
+}
+
+// verb returns the word for sending the request.
+func (r *formRequest) verb() string {
+	switch {
+	case r.resent != nil:
+		return "Send"
+	case r.offer.Kind == view.KindPrompt:
+		return "Get"
+	case r.offer.Kind == view.KindTemplate:
+		return "Read"
+	}
+	return "Call"
 }
 
 // The buttons of the form of a request that follow the button that sends it.
@@ -335,9 +388,11 @@ const (
 	closeButton    = "Close"
 )
 
-// leaveForm closes the form of a request, and keeps it for the next time.
+// leaveForm closes the form of a request, and keeps the form of an offer for the next time.
 func (m *model) leaveForm() {
-	m.try.forms[m.act.request.key()] = m.act.form
+	if r := m.act.request; r.resent == nil {
+		m.try.forms[r.key()] = m.act.form
+	}
 	m.closeForm()
 }
 
@@ -346,6 +401,13 @@ func (m *model) leaveForm() {
 func (m *model) pressButton(button string) tea.Cmd {
 	r := m.act.request
 	form := m.act.form
+	if button == asJSONButton && r.resent != nil {
+		text := string(r.messageWith(form.Values()))
+		return m.openEditor(r.resent.title, text, func(m *model, text string, _ bool) tea.Cmd {
+			m.leaveForm()
+			return m.sendEdited(*r.resent, text)
+		})
+	}
 	switch button {
 	case asJSONButton:
 		m.dialog = &editor{
@@ -370,9 +432,18 @@ func (m *model) pressButton(button string) tea.Cmd {
 		if !ok {
 			return nil
 		}
+		if r.resent != nil {
+			m.leaveForm()
+			return m.sendEdited(*r.resent, string(r.messageWith(arguments)))
+		}
 		return m.sendRequest(r, arguments)
 	}
 	return nil
+}
+
+// messageWith returns the text of the recorded request with other arguments.
+func (r *formRequest) messageWith(arguments json.RawMessage) json.RawMessage {
+	return jsonraw.With(r.message, "params", jsonraw.With(member(r.message, "params"), "arguments", arguments))
 }
 
 // requestFormKey handles a key in the form of a request.
@@ -701,12 +772,12 @@ func (m *model) drawSearch(w int) cells.Line {
 			if i == m.try.kind {
 				role = cells.Strong
 			}
-			text := kindNames[list.Kind] + " " + english.Thousands(len(list.Offers)) + " "
+			text := kindNames[list.Kind] + " " + english.Thousands(m.try.countMatches(i)) + " "
 			right = append(right, cells.Text(role, text), cells.Blank(1))
 		}
 	}
 	if kind := m.shownKind(); right.Width() > w/2 && kind != "" {
-		count := english.Thousands(len(m.try.catalog.Lists[m.try.kind].Offers))
+		count := english.Thousands(m.try.countMatches(m.try.kind))
 		right = cells.TextLine(cells.Strong, "← "+kindNames[kind]+" "+count+" → ")
 	}
 	room := w - right.Width() - 4

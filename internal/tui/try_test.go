@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -46,6 +47,69 @@ func TestTrySearchesNamesTitlesAndDescriptions(t *testing.T) {
 		}
 		p.keys("/").types("nothing").keys("enter")
 		p.shows("no tools match nothing")
+	})
+}
+
+// A search that no tool matches shows the first kind that has matches, and Enter opens the first of them.
+func TestTrySearchFindsOtherKinds(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("/").types("city").keys("enter")
+		p.shows("try demo://{city} at Git Hub", "[ Read ]")
+		p.types("Bern").keys("ctrl+s")
+		p.did(a, `request  template demo://{city} {"city":"Bern"}`)
+	})
+}
+
+// A view that starts a server shows what it offers, unless the user has pressed a key before.
+func TestViewWithServerBeginsWithTry(t *testing.T) {
+	for _, key := range []string{"", "j"} {
+		r := newReader()
+		r.startsServer = true
+		play(t, 120, 30, r, newActor(), func(p *player) {
+			p.shows("call get_file")
+			if key != "" {
+				p.keys(key)
+			}
+			r.mu.Lock()
+			r.own = true
+			r.mu.Unlock()
+			r.announce()
+			time.Sleep(time.Second) // of the bubble
+			p.settle()
+			if key == "" {
+				p.shows("create_issue", "Tools             3")
+			} else {
+				p.shows("call get_file")
+			}
+		})
+	}
+}
+
+// The arguments of a recorded call are edited in the form of its tool, and the rest of the message stays as it was.
+func TestEditedCallIsSentAgain(t *testing.T) {
+	const message = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"_meta":{"a":1.0},"name":"get_file","arguments":{"q":"old","limit":10}}}`
+	want := "resend 42.1 " + strings.Replace(message, "old", "older", 1)
+	a := newActor()
+	a.copied = message
+	play(t, 120, 30, nil, a, func(p *player) {
+		p.keys("g", "E")
+		p.shows("edit and send again: ", "q *", "[ Send ]")
+		p.types("er").keys("ctrl+s")
+		p.did(a, want)
+		a.mu.Lock()
+		a.did = nil
+		a.mu.Unlock()
+		p.keys("esc", "esc", "g", "E").types("er").keys("tab", "right", "enter")
+		p.shows(`"a": 1.0`, `"q": "older"`)
+		p.keys("ctrl+s")
+		var sent bytes.Buffer
+		if err := json.Compact(&sent, []byte(strings.TrimPrefix(a.done(), "resend 42.1 "))); err != nil {
+			t.Error(err)
+		}
+		if got := "resend 42.1 " + sent.String(); got != want {
+			t.Errorf("as text: %s, want %s", got, want)
+		}
 	})
 }
 

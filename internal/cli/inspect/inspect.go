@@ -63,9 +63,9 @@ Try (T) shows what one of them offers: tools, prompts, resources and tasks, each
 with a form. The view begins with Home if nothing is recorded. Home starts no
 command that is not trusted. A page needs the power call for it.
 
-With -- COMMAND mcpc starts that server, records its traffic, and the view can
-call its tools. At the terminal --allow call also starts servers that are
-configured or remembered. --mcp serves the recordings to an agent instead, as an
+With -- COMMAND mcpc starts that server and records its traffic. The view begins
+with Try, unless a FILTER is given, and can call the tools of the server. At the
+terminal --allow call also starts servers that are configured or remembered. --mcp serves the recordings to an agent instead, as an
 MCP server over stdio with read-only tools.`,
 		Example: `  mcpc inspect
   mcpc inspect --web
@@ -256,7 +256,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 			wire.Run("replay --print "+shellwords.Quote(o.file+"#1")+" --to TARGET")+" sends one request of it",
 		)
 	}
-	if o.argv != nil && o.filter == "" { // show only the traffic of this server
+	startsAtTry := o.argv != nil && o.filter == ""
+	if startsAtTry { // show only the traffic of this server
 		o.filter = liveview.FromNow(f)
 	}
 	if o.mcp {
@@ -264,7 +265,12 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	}
 	if o.web {
 		page := func(ctx context.Context) error {
-			return liveview.Web(ctx, f, v, liveview.Page{Port: o.port, NoOpen: o.noOpen, Filter: o.filter})
+			return liveview.Web(ctx, f, v, liveview.Page{
+				Port:   o.port,
+				NoOpen: o.noOpen,
+				Filter: o.filter,
+				Try:    startsAtTry,
+			})
 		}
 		if o.watched != nil { // the page shows why a server cannot be started, until it is mended
 			return showWhileStarting(ctx, v, o, page)
@@ -277,7 +283,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 		return page(ctx)
 	}
 	defer liveview.Quieten(f)()
-	atTerminal := func(ctx context.Context) error { return liveview.Terminal(ctx, f, v, o.filter) }
+	atTerminal := func(ctx context.Context) error { return liveview.Terminal(ctx, f, v, o.filter, startsAtTry) }
 	if o.argv == nil {
 		return atTerminal(ctx)
 	}

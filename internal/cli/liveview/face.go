@@ -23,11 +23,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Page configures the web page: its port (0 selects a free port) and initial filter.
+// A Page configures the web page.
 type Page struct {
-	Port   int
-	NoOpen bool
-	Filter string
+	Port   int    // 0 selects a free port
+	NoOpen bool   // start no browser
+	Filter string // the initial filter
+	Try    bool   // begin with what the view's own server offers
 }
 
 // A pageReader is the view.Reader of the page: a View that adds to tools how they are called.
@@ -133,8 +134,15 @@ func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server, cons
 // printURL prints a new address of the page and returns it. The previous address becomes invalid.
 func (p Page) printURL(f *cmdutil.Factory, s *web.Server) string {
 	url := s.URL()
+	state := neturl.Values{}
 	if p.Filter != "" {
-		url += "&" + neturl.Values{"f": {p.Filter}}.Encode()
+		state.Set("f", p.Filter)
+	}
+	if p.Try {
+		state.Set("v", "try")
+	}
+	if len(state) > 0 {
+		url += "&" + state.Encode()
 	}
 	fmt.Fprintln(f.Stdout(), url)
 	return url
@@ -149,8 +157,8 @@ func (p Page) openBrowser(f *cmdutil.Factory, url string) {
 }
 
 // Terminal shows the view at the terminal until the user quits, which returns nil, or ctx ends,
-// which counts as a signal.
-func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) error {
+// which counts as a signal. With try, the view begins with what its own server offers.
+func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string, try bool) error {
 	o := tui.Options{
 		Reader:  v,
 		Actor:   v.Actor,
@@ -160,6 +168,7 @@ func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) e
 		Now:     f.Now,
 		MaxHold: proxy.MaxHold,
 		Filter:  filter,
+		Try:     try,
 	}
 	if f.HasEditor() {
 		o.Edit = func(text string) (string, error) { return f.EditText(ctx, text) }

@@ -64,8 +64,9 @@ type outgoing struct {
 	send func(ctx context.Context, c *connect.Conn, given consents) (wire.Outcome, consents)
 }
 
-// Resend sends a recorded request again, or message in its place if message is not nil. confirmed
-// is set if the user confirmed the question that the previous call returned.
+// Resend sends a recorded request again, or message in its place if message is not nil. It returns a
+// question if the user must agree to something first, but an edited message needs no agreement to send it to
+// its server. confirmed is set if the user confirmed the question that the previous call returned.
 func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
 	if !a.allowed().Resend {
 		return view.Sent{}, view.NotAllowed{Power: "resend"}
@@ -99,6 +100,9 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 	r.server, err = a.serverOf(g, found)
 	if err != nil {
 		return view.Sent{}, err
+	}
+	if message != nil { // the user edited it in a dialog that names the server
+		a.agreeToServer(r.server)
 	}
 	r.send = func(ctx context.Context, c *connect.Conn, given consents) (wire.Outcome, consents) {
 		out := recorded.Send(ctx, c, call, given&toDestructiveCall != 0)

@@ -365,6 +365,37 @@ func TestRequestAsksForConsent(t *testing.T) {
 	}
 }
 
+// A recorded request is sent again only after the user agreed to its server. The user who edits it agrees.
+func TestResendAsksForServerUnlessEdited(t *testing.T) {
+	t.Parallel()
+	s := newBigServer(t)
+	v := tryView(t, "2025-06-18")
+	f := v.Actor.Factory
+	if _, err := v.Actor.Catalog(t.Context(), s.URL); err != nil {
+		t.Fatal(err)
+	}
+	const valid = `{"n":7}`
+	r := view.Request{Target: s.URL, Kind: view.KindTool, Name: "tool-8", Arguments: json.RawMessage(valid)}
+	first, err := v.Actor.Request(t.Context(), r)
+	if err != nil || first.Key == "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	again, out := Open(f, Options{Powers: view.Powers{Resend: true}})
+	if !out.OK() {
+		t.Fatal(out.Text)
+	}
+	t.Cleanup(func() { again.Close(context.Background()) })
+	sent, err := again.Actor.Resend(t.Context(), first.Key, nil, false)
+	if err != nil || !strings.Contains(sent.Confirm, s.URL) || s.calls.Load() != 1 {
+		t.Fatalf("unedited: %+v, %v, %d calls", sent, err, s.calls.Load())
+	}
+	message := json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool-8","arguments":` + valid + `}}`)
+	sent, err = again.Actor.Resend(t.Context(), first.Key, message, false)
+	if err != nil || sent.Confirm != "" || s.calls.Load() != 2 {
+		t.Errorf("edited: %+v, %v, %d calls", sent, err, s.calls.Load())
+	}
+}
+
 func TestRequestReportsServerThatIsGone(t *testing.T) {
 	t.Parallel()
 	s := newBigServer(t, 1000)

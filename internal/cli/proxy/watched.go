@@ -43,7 +43,7 @@ func (o *proxyOptions) serveWatched(
 	if o.web {
 		err = liveview.Web(ctx, f, v, liveview.Page{Filter: filter})
 	} else if drawable(f) {
-		err = liveview.Terminal(ctx, f, v, filter)
+		err = liveview.Terminal(ctx, f, v, filter, false)
 		stop()
 	} else {
 		err = liveview.Lines(ctx, f, v, filter)
