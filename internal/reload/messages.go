@@ -97,7 +97,7 @@ func (s *Server) handleClientMessage(m *wire.Message, line []byte) {
 	c := &clientMessage{message: m, line: line, arrived: s.options.Now()}
 	if passes {
 		s.sendToProcess(c)
-	} else if s.phase == refusing {
+	} else if s.phase == refusing || s.isFailing && s.options.FailFast && mcp.IsOpening(m.Method) {
 		s.refuseRequest(m, s.trouble, s.troubleStderr)
 	} else {
 		s.held = append(s.held, c)

@@ -44,6 +44,9 @@ type Options struct {
 	// Drain is how long the open requests of a process may take before it is replaced. Hold is how
 	// long a request waits for a process that is ready.
 	Drain, Hold time.Duration
+	// FailFast is true if requests that open the conversation are refused as soon as the process fails,
+	// because the client repeats them.
+	FailFast bool
 	// Note is called with what the user should know.
 	Note func(text string)
 	// ToolsChanged is called with the tools of two successive processes if they differ.
@@ -236,10 +239,11 @@ func (s *Server) BuildEnded(trouble string) {
 }
 
 // setFailing refuses the held requests, and soon later ones, until files change or a process is ready.
-// Requests that open the conversation wait: many clients do not repeat them. The caller locks mu.
+// Requests that open the conversation wait, unless FailFast is set: many clients do not repeat them. The
+// caller locks mu.
 func (s *Server) setFailing() {
 	s.isFailing = true
-	s.refuseHeld(func(c *clientMessage) bool { return !mcp.IsOpening(c.message.Method) })
+	s.refuseHeld(func(c *clientMessage) bool { return s.options.FailFast || !mcp.IsOpening(c.message.Method) })
 }
 
 // refuseHeld answers the held requests that fit with an error that says why no process is ready. The
@@ -351,14 +355,15 @@ func (s *Server) checkDrained() {
 }
 
 // detach disconnects the current process from the client: its open requests are answered with an
-// error, except requests that open the conversation, which are sent again to the next process once, and
-// subscriptions. The process's own requests to the client are cancelled. trouble says why no process is
-// ready until the next one is, or is "", and stderr what the process wrote about it. If a process fails
-// before it was ready, requests are refused.
+// error, except subscriptions and, unless the process failed and FailFast is set, requests that open the
+// conversation, which are sent again to the next process once. The process's own requests to the client are
+// cancelled. trouble says why no process is ready until the next one is, or is "", and stderr what the
+// process wrote about it. If a process fails before it was ready, requests are refused.
 func (s *Server) detach(why, trouble, stderr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	isFailing := s.phase == starting && trouble != "" && !s.isBuilding
+	hasFailed := trouble != "" && !s.isBuilding
+	isFailing := hasFailed && s.phase == starting
 	if s.phase == ready || s.phase == refusing {
 		s.released = make(chan struct{})
 	}
@@ -372,6 +377,9 @@ func (s *Server) detach(why, trouble, stderr string) {
 	for _, c := range s.open {
 		if c.isSubscription() {
 			subscriptions = append(subscriptions, c)
+		} else if mcp.IsOpening(c.message.Method) && hasFailed && s.options.FailFast {
+			s.refuseRequest(c.message, why, stderr)
+			isFailing = true
 		} else if mcp.IsOpening(c.message.Method) && !(c.isRepeated && trouble != "") {
 			c.isRepeated = true
 			openings = append(openings, c)

@@ -640,6 +640,23 @@ func TestHandshakeIsSentAgainToTheNextProcess(t *testing.T) {
 	h.expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"mcpc tap: the server ended: exit status 1: it is broken","data":{"by":"mcpc","stderr":"x.js:3\nit is broken"}}}`)
 }
 
+func TestFailFastRefusesTheHandshakeAtOnce(t *testing.T) {
+	h := newHarness(t, func(o *Options) { o.FailFast = true })
+	h.send(initialize)
+	p := h.next()
+	p.expect(initialize)
+	p.exit()
+	refused := `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"mcpc tap: the server ended: exit status 1: it is broken","data":{"by":"mcpc","stderr":"x.js:3\nit is broken"}}}`
+	h.expect(refused)
+	h.expectNote("the server ended")
+	h.send(initialize)
+	h.expect(refused)
+	next := h.restart().allow("a")
+	h.send(initialize)
+	next.expect(initialize)
+	h.expect(initializeResult)
+}
+
 func TestEndOfTheClientEndsTheProcess(t *testing.T) {
 	h, p := openLegacy(t, nil)
 	h.send(call)

@@ -1,6 +1,7 @@
 package cmdutil
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -69,8 +70,8 @@ func limitOr(value Seconds, otherwise time.Duration) time.Duration {
 }
 
 // TapCommand returns the command that runs argv, the command of a stdio server, with these flags: mcpc
-// tap, without a recording. It returns argv itself if files are not watched.
-func (o *WatchOptions) TapCommand(f *Factory, argv []string) ([]string, error) {
+// tap with extra flags, without a recording. It returns argv itself if files are not watched.
+func (o *WatchOptions) TapCommand(f *Factory, argv []string, extra ...string) ([]string, error) {
 	if !o.IsSet() {
 		return argv, nil
 	}
@@ -78,8 +79,7 @@ func (o *WatchOptions) TapCommand(f *Factory, argv []string) ([]string, error) {
 	if err != nil {
 		return nil, Exit(usage.LocalIO("finding the executable of mcpc", err))
 	}
-	command := append([]string{self, "tap", "--no-record"}, o.Words()...)
-	return append(append(command, "--"), argv...), nil
+	return slices.Concat([]string{self, "tap", "--no-record"}, extra, o.Words(), []string{"--"}, argv), nil
 }
 
 // Words returns the flags as words of a command.

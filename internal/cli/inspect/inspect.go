@@ -162,7 +162,7 @@ func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) e
 		o.watched = o.argv
 	}
 	var err error
-	o.argv, err = o.watch.TapCommand(f, o.argv)
+	o.argv, err = o.watch.TapCommand(f, o.argv, "--fail-fast")
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,8 @@ type tapOptions struct {
 	fault faulty.Options
 	trace cmdutil.TraceOptions
 	watch cmdutil.WatchOptions
+	// failFast is set by a client that repeats its handshake after a failure.
+	failFast bool
 }
 
 // NewTap returns the command tap.
@@ -103,6 +105,8 @@ is all files below it; .gitignore is respected.`,
 	// All words after the command's first word belong to the command, with or without --.
 	cmd.Flags().SetInterspersed(false)
 	o.watch.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&o.failFast, "fail-fast", false, "--watch: report a server that does not start at once")
+	_ = cmd.Flags().MarkHidden("fail-fast") // for mcpc inspect
 	o.fault.AddFlags(cmd.Flags())
 	o.trace.AddFlags(cmd.Flags())
 	cmd.AddCommand(newTapInstall(f), newTapRemove(f))

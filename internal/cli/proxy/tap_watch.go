@@ -116,7 +116,7 @@ func (t *watchedTap) run(ctx context.Context, stop func(), faults *faulty.Faults
 	toClient := pipe.ServerWriter()
 	t.server = reload.New(reload.Options{
 		Start: t.start, AwaitsBuild: t.build != "", ToClient: toClient, Drain: o.watch.Drain(), Hold: o.watch.Hold(),
-		Note: t.note, ToolsChanged: t.showTools, Now: f.Now,
+		FailFast: o.failFast, Note: t.note, ToolsChanged: t.showTools, Now: f.Now,
 	})
 	go t.server.ReadClient(fromClient)
 	go func() {
