@@ -64,6 +64,8 @@ type Actor struct {
 	// reading is locked while the recording of the view's own server is read.
 	reading sync.Mutex
 	home    home
+	// subscribing is locked while subscriptions are started or ended.
+	subscribing sync.Mutex
 
 	// mu guards the fields below.
 	mu sync.Mutex
@@ -85,9 +87,10 @@ type Actor struct {
 	// listChanges counts the notifications that a list of a server changed.
 	listChanges int
 	// notice is what the tap of the view's own server said last, and noticeCount counts what it said.
-	notice        string
-	noticeCount   int
-	running       []*running
+	notice      string
+	noticeCount int
+	running     []*running
+	// subscriptions has the functions that end the subscriptions.
 	subscriptions map[subscribed]context.CancelFunc
 	// login is the newest login, or nil.
 	login *login
@@ -228,6 +231,7 @@ func (a *Actor) followStarted(s *startedServer) {
 			a.followLists(next, true)
 			_, _ = next.Listed(a.ctx, connect.ToolKind, nil)
 			a.countListChange()
+			a.renewSubscriptions(next)
 			before.Close(a.ctx)
 		case <-s.changed:
 			_, _ = a.ownServer.Load().Listed(a.ctx, connect.ToolKind, nil) // its row shows a failure

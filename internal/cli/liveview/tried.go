@@ -32,9 +32,6 @@ type running struct {
 	cancel context.CancelFunc
 }
 
-// A subscribed is a resource of a server that the view subscribes to.
-type subscribed struct{ server, uri string }
-
 // connection returns the connection to a server in the form of -s, "" is the view's own server. It dials
 // the server at the first call, and again after a failure.
 func (a *Actor) connection(ctx context.Context, server string) (*cmdutil.Factory, *connect.Conn, wire.Outcome) {
@@ -260,59 +257,5 @@ func (a *Actor) cancelTask(ctx context.Context, target, id string) error {
 	if out := c.CancelTask(ctx, id); !out.OK() {
 		return userError(g, connect.Explain(&g.Env, out))
 	}
-	return nil
-}
-
-// Subscribe starts or ends the subscription to a resource. A subscription ends with the view.
-func (a *Actor) Subscribe(ctx context.Context, target, uri string, on bool) error {
-	server, err := a.agreedServer(target)
-	if err != nil {
-		return err
-	}
-	g, c, out := a.connection(ctx, server)
-	if !out.OK() {
-		return userError(g, out)
-	}
-	key := subscribed{server, uri}
-	a.mu.Lock()
-	stopPrevious := a.subscriptions[key]
-	delete(a.subscriptions, key)
-	a.mu.Unlock()
-	if stopPrevious != nil {
-		stopPrevious()
-	}
-	if !on {
-		return nil
-	}
-	listening, stop := context.WithCancel(a.ctx)
-	began := make(chan client.SubscriptionFilter, 1)
-	ended := make(chan wire.Outcome, 1)
-	request := client.ListenRequest{SubscriptionFilter: client.SubscriptionFilter{URIs: []string{uri}}}
-	request.Began = func(agreed client.SubscriptionFilter) {
-		select {
-		case began <- agreed:
-		default: // the server agreed again
-		}
-	}
-	go func() { ended <- c.Listen(listening, request) }()
-	select {
-	case agreed := <-began:
-		if !slices.Contains(agreed.URIs, uri) {
-			stop()
-			return errors.New("the server refused the subscription")
-		}
-	case out := <-ended:
-		stop()
-		if out.OK() {
-			return errors.New("the server ended the subscription")
-		}
-		return userError(g, connect.Explain(&g.Env, out))
-	case <-ctx.Done():
-		stop()
-		return ctx.Err()
-	}
-	a.mu.Lock()
-	a.subscriptions[key] = stop
-	a.mu.Unlock()
 	return nil
 }
