@@ -3,6 +3,8 @@ package tui
 import (
 	"strings"
 	"testing"
+
+	"mcpc/internal/live/view"
 )
 
 // The result names the older conversation and its keys.
@@ -33,5 +35,24 @@ func TestComparedConversation(t *testing.T) {
 			p.keys(c.keys...).keys("D")
 			p.shows(c.want)
 		})
+	}
+}
+
+// The Diff tab compares with the last good call if the previous one failed, unless the user marked another one.
+func TestComparisonOfAnExchange(t *testing.T) {
+	for _, c := range []struct {
+		marked string
+		doc    view.Detail
+		want   string
+	}{
+		{"", view.Detail{Before: "1.2"}, "1.2, the previous call"},
+		{"", view.Detail{Before: "1.2", LastGood: "1.1"}, "1.1, the last good call"},
+		{"1.9", view.Detail{Before: "1.2", LastGood: "1.1"}, "1.9, the marked exchange"},
+		{"1.3", view.Detail{Before: "1.2", LastGood: "1.1"}, "1.1, the last good call"},
+		{"1.9", view.Detail{Before: "1.2", Row: view.Row{Again: "1.0"}}, "1.0, the recorded original"},
+	} {
+		if key, name := comparisonOf("1.3", c.marked, &c.doc); key+", "+name != c.want {
+			t.Errorf("%+v: %s, %s, want %s", c, key, name, c.want)
+		}
 	}
 }

@@ -76,7 +76,7 @@ func (m *model) loadDetail(keyChanged bool) tea.Cmd {
 	return start(subjectDetail, func(ctx context.Context) change {
 		doc, err := reader.Detail(ctx, key)
 		var d diff
-		d.otherKey = comparisonKey(key, marked, &doc)
+		d.otherKey, d.otherName = comparisonOf(key, marked, &doc)
 		if err == nil && d.otherKey != "" {
 			d.request, d.response, d.err = reader.Diff(ctx, d.otherKey, key)
 		}
@@ -92,16 +92,19 @@ func (m *model) loadDetail(keyChanged bool) tea.Cmd {
 	})
 }
 
-// comparisonKey returns the key of the exchange to compare with: the original of a resent request, or else the last
-// marked exchange, or else the previous one with the same request.
-func comparisonKey(key, marked string, doc *view.Detail) string {
-	if doc.Row.Again != "" {
-		return doc.Row.Again
+// comparisonOf returns the key and a description of the exchange to compare with: the original of a resent
+// request, or else the last marked exchange, or else the last good one with the same request if several
+// failed, or else the previous one.
+func comparisonOf(key, marked string, doc *view.Detail) (otherKey, name string) {
+	switch {
+	case doc.Row.Again != "":
+		return doc.Row.Again, "the recorded original"
+	case marked != "" && marked != key:
+		return marked, "the marked exchange"
+	case doc.LastGood != "":
+		return doc.LastGood, "the last good call"
 	}
-	if marked != "" && marked != key {
-		return marked
-	}
-	return doc.Before
+	return doc.Before, "the previous call"
 }
 
 // drawDetail draws the title, the names of the tabs and the lines of the open tab, in w columns and

@@ -57,12 +57,12 @@ func TestSummaryCutsMessages(t *testing.T) {
 // A sign of the Diff stays beside its value, even if the value cannot be broken.
 func TestDiffKeepsItsSigns(t *testing.T) {
 	long := `"` + strings.Repeat("x", 70) + `"`
-	d := detail{key: "1.2", tab: tabDiff, doc: &view.Detail{}, diff: diff{otherKey: "1.1", request: []view.Change{{Pointer: "/a", Was: []byte("1"), Is: []byte(long)}}}}
+	d := detail{key: "1.2", tab: tabDiff, doc: &view.Detail{}, diff: diff{otherKey: "1.1", otherName: "the previous call", request: []view.Change{{Pointer: "/a", Was: []byte("1"), Is: []byte(long)}}}}
 	var got []string
 	for _, f := range d.tabLines(screenClock{}, 60) {
 		got = append(got, f.line.String())
 	}
-	want := "- 1.1   + 1.2, this exchange\n\nrequest\n/a\n- 1\n+ " + long[:56] + "\n  " + long[56:] + "\n\nresponse\nthe same"
+	want := "- 1.1, the previous call   + 1.2, this exchange\n\nrequest\n/a\n- 1\n+ " + long[:56] + "\n  " + long[56:] + "\n\nresponse\nthe same"
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}

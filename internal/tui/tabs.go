@@ -217,7 +217,7 @@ func diffLines(d *detail, w int) []tabLine {
 	if d.diff.err != nil {
 		return wrapped(cells.Bad, d.diff.err.Error(), w)
 	}
-	lines := []tabLine{{line: cells.TextLine(cells.Faint, "- "+d.diff.otherKey+"   + "+d.key+", this exchange")}}
+	lines := []tabLine{{line: cells.TextLine(cells.Faint, "- "+d.diff.otherKey+", "+d.diff.otherName+"   + "+d.key+", this exchange")}}
 	for _, side := range []struct {
 		name    string
 		changes []view.Change
@@ -361,6 +361,7 @@ func (d *detail) drawTabNames(w int, active, isShort bool) cells.Line {
 // A diff has the differences between two exchanges.
 type diff struct {
 	otherKey          string
+	otherName         string // says which exchange otherKey is
 	request, response []view.Change
 	err               error
 }
