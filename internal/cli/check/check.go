@@ -68,8 +68,9 @@ exchange (42.3), or "last"; nothing is sent.
 
 Exit code 0: no finding at or above --fail-on; 1: findings; 4, 7, 8, 9: the
 server could not be checked, or only in part: 9 if --max-time ended the check, 7
-if the server exited during a request and could not be restarted. In these cases
-no SARIF file is written: its consumers treat a missing finding as fixed.`,
+if the server exited during a request and could not be restarted, or returned
+HTTP 429 or 503. In these cases no SARIF file is written: its consumers treat a
+missing finding as fixed.`,
 		Example: `  mcpc check demo
   mcpc check demo --era both --json
   mcpc check demo --fail-on warn --sarif check.sarif

@@ -109,7 +109,7 @@ func TestFuzzStopsWhenTheServerIsOverloaded(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) > 40 {
 			late.Add(1)
-			w.Header().Set("Retry-After", "30")
+			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
@@ -117,17 +117,41 @@ func TestFuzzStopsWhenTheServerIsOverloaded(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	r, code := fuzzed(t, home, "-s", server.URL, "--fuzz", "success-for-invalid")
-	if late.Load() > 2 || code != 0 {
+	if late.Load() > 2 || code != 7 {
 		t.Errorf("exit code %d, %d requests after HTTP 429", code, late.Load())
 	}
 	said := strings.Join(r.Notes, "\n")
-	if !strings.Contains(said, "HTTP 429, retry after 30 s") || !strings.Contains(said, "the test ended after") {
+	if !strings.Contains(said, "HTTP 429, retry after 3600 s") || !strings.Contains(said, "the test ended after") {
 		t.Errorf("notes: %s", said)
 	}
 	for _, f := range r.Findings {
 		if strings.Contains(f.Evidence[0].Got, "429") {
 			t.Errorf("a finding about HTTP 429: %+v", f)
 		}
+	}
+}
+
+// A fuzz test waits once as long as an overloaded server asks for.
+func TestFuzzRespectsRetryAfterOnce(t *testing.T) {
+	home := clitest.EnterHome(t)
+	inner := planted.Handler(planted.Tools())
+	var calls atomic.Int64
+	refused := []int64{40, 60} // the second one ends the test
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n := calls.Add(1); slices.Contains(refused, n) {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	r, code := fuzzed(t, home, "-s", server.URL, "--fuzz", "success-for-invalid")
+	if calls.Load() < 60 || calls.Load() > 62 || code != 7 {
+		t.Errorf("exit code %d after %d requests", code, calls.Load())
+	}
+	if said := strings.Join(r.Notes, "\n"); !strings.Contains(said, "fuzz: paused, and went on: the server returned HTTP 429") {
+		t.Errorf("notes: %s", said)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,8 @@ type FuzzOptions struct {
 	Unsafe []string
 	// Budget is the largest number of calls.
 	Budget int
+	// budget is the flag of Budget.
+	budget *pflag.Flag
 	// From is a recording with calls of which one after the other is varied; "" if there is none.
 	From string
 }
@@ -51,11 +54,16 @@ func (o *FuzzOptions) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&o.From, "from", "",
 		"fuzz each call of this `recording`: the other calls are made as recorded, with the ids of this server")
 	flags.IntVar(&o.Budget, "budget", 500, "fuzz with at most this `number` of calls")
+	o.budget = flags.Lookup("budget")
 }
 
 // validate refuses invalid values of the flags.
 func (o *FuzzOptions) validate() error {
 	o.On = o.On || len(o.Unsafe) > 0 || o.From != ""
+	if !o.On && o.budget.Changed {
+		return usage.New("--budget limits the calls of --fuzz, which is missing",
+			wire.Run("check TARGET --fuzz --budget "+strconv.Itoa(o.Budget)))
+	}
 	if o.On && o.Budget < 1 {
 		return usage.New("--budget must be 1 or more", "--budget 500 is the default")
 	}
@@ -92,6 +100,8 @@ type fuzzTest struct {
 	earlier map[string]bool
 	// sequence are the calls of --from; nil without it.
 	sequence *sequence
+	// hasPaused is set after a pause that the overloaded server asked for: there is only one.
+	hasPaused bool
 	// usual is the mean time of the answers so far.
 	usual time.Duration
 }
@@ -253,6 +263,7 @@ func (t *fuzzTest) call(ctx context.Context, tool string, args json.RawMessage) 
 
 // callTool calls a tool and returns its answer.
 func (t *fuzzTest) callTool(ctx context.Context, tool string, args json.RawMessage) fuzz.Answer {
+	t.pauseIfAsked(ctx) // a list may have been refused before
 	if why := cmp.Or(t.whyNoMore(), t.whyStopped(ctx)); why != "" {
 		return fuzz.Answer{Class: fuzz.Unclear, Summary: why, IsLast: true}
 	}
@@ -262,9 +273,11 @@ func (t *fuzzTest) callTool(ctx context.Context, tool string, args json.RawMessa
 		Method: "tools/call", Params: Call{Name: tool, Args: args}.Params(), Schema: t.schemas[tool],
 		Once: true, OneRound: true, Progress: true, Progressed: func() { progressed.Store(true) },
 	}
-	a, hung := t.doPatiently(ctx, t.cleanSession, call.Method, func(ctx context.Context) wire.Outcome {
-		return t.cleanSession.Do(ctx, call)
-	})
+	do := func(ctx context.Context) wire.Outcome { return t.cleanSession.Do(ctx, call) }
+	a, hung := t.doPatiently(ctx, t.cleanSession, call.Method, do)
+	if t.pauseIfAsked(ctx) {
+		a, hung = t.doPatiently(ctx, t.cleanSession, call.Method, do)
+	}
 	answer := fuzz.Answer{Class: classOf(a), Text: errorText(a), Summary: a.String(), Result: a.Result, Evidence: a}
 	for violation, spot := range t.takeViolations() {
 		if !t.earlier[violation] && spot == a.spot { // it is about this answer
@@ -290,6 +303,28 @@ func (t *fuzzTest) callTool(ctx context.Context, tool string, args json.RawMessa
 		}
 	}
 	return answer
+}
+
+// longestPause is the longest pause of a fuzz test that an overloaded server can ask for.
+const longestPause = time.Minute
+
+// pauseIfAsked waits as long as the Retry-After of an overloaded server says, once in a test, and reports
+// whether requests may be sent again. It does not wait past the end of ctx.
+func (t *fuzzTest) pauseIfAsked(ctx context.Context) bool {
+	why, pause := t.pacer.overload()
+	if t.hasPaused || pause <= 0 || pause > longestPause {
+		return false
+	}
+	if end, isLimited := ctx.Deadline(); isLimited && t.f.Now().Add(pause).After(end) {
+		return false
+	}
+	t.hasPaused = true
+	if !transport.Sleep(ctx, pause) {
+		return false
+	}
+	t.fuzzNotes = append(t.fuzzNotes, "fuzz: paused, and went on: "+strings.TrimPrefix(why, "stopped: "))
+	t.pacer.resume()
+	return true
 }
 
 // slowDown waits if the server took much longer than usual for an answer.

@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/httpconn"
 )
 
 // defaultRate is the number of requests a second that check sends to a server on another machine.
@@ -36,9 +37,12 @@ type pacer struct {
 	mu sync.Mutex
 	// next is the earliest time of the next request.
 	next time.Time
-	// stopped says why no more requests are sent; "" while they are.
-	stopped  string
-	observed connectionFacts
+	// stopped says why no more requests are sent; "" while they are. isOverloaded is set if the server stopped
+	// them by HTTP 429 or 503, and pause is how long it asked to wait then, or 0.
+	stopped      string
+	isOverloaded bool
+	pause        time.Duration
+	observed     connectionFacts
 }
 
 // connectionFacts are what the responses showed of the connection.
@@ -145,8 +149,10 @@ func (p *pacer) recordResponse(resp *http.Response) {
 		p.observed.Unauthorized = true
 		p.observed.Challenge = resp.Header
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		p.isOverloaded = true
 		p.stopped = "stopped: the server returned HTTP " + strconv.Itoa(resp.StatusCode)
 		if after := strings.TrimSpace(resp.Header.Get("Retry-After")); after != "" {
+			p.pause, _ = httpconn.RetryAfter(after, p.now())
 			if strings.Trim(after, "0123456789") == "" { // else it is a date
 				after += " s"
 			}
@@ -160,6 +166,26 @@ func (p *pacer) whyStopped() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stopped
+}
+
+// overload returns why an overloaded server stopped the requests, and how long it asked to wait, or 0. It
+// returns "" if no server did.
+func (p *pacer) overload() (why string, pause time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.isOverloaded {
+		return "", 0
+	}
+	return p.stopped, p.pause
+}
+
+// resume lets requests be sent again after a pause that an overloaded server asked for.
+func (p *pacer) resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = ""
+	p.isOverloaded = false
+	p.pause = 0
 }
 
 // facts returns what the responses showed so far.

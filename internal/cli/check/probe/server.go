@@ -179,6 +179,17 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	if j.failure.OK() {
 		j.failure = j.fuzzFailure
 	}
+	overload := ""
+	if j.pacer != nil {
+		overload, _ = j.pacer.overload()
+	}
+	if j.failure.OK() && overload != "" {
+		j.failure = wire.Outcome{
+			Kind: wire.Transport, Reached: wire.Answered, Phase: "result",
+			Text: strings.TrimPrefix(overload, "stopped: ") + ": the report has the findings so far",
+			Hint: "--rate 1/s sends fewer requests",
+		}
+	}
 	cause := context.Cause(ctx)
 	if cause != nil {
 		j.failure = Ended(cause)
@@ -188,6 +199,8 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 		r.Incomplete = cause.Error()
 	} else if !j.serverEnd.OK() {
 		r.Incomplete = j.serverEnd.Text
+	} else if overload != "" {
+		r.Incomplete = overload
 	}
 	return r, j.failure
 }
