@@ -45,7 +45,7 @@ func Describe(
 	if tool.OutputSchema != nil {
 		writeSection(s, "output", tool.OutputSchema, "no members")
 	}
-	writeApp(s, app)
+	writeApp(s, tool.Name, app)
 	s.Heading("example")
 	s.Line(1, exampleCall(st.Hints, tool, example))
 	_, err := io.WriteString(w, s.String())
@@ -131,14 +131,13 @@ func writeSection(s *term.Outline, name string, raw json.RawMessage, empty strin
 // maxDeclaredChars is how much of one declaration of a page is shown: its policy can name many hosts.
 const maxDeclaredChars = 1000
 
-// writeApp writes what a tool declares about a page of MCP Apps: the hosts that it connects to and
-// the permissions that it wants, for a user who opens it in another client. mcpc never runs the
-// page.
-func writeApp(s *term.Outline, app *mcp.App) {
+// writeApp writes what a tool declares about a page of MCP Apps: the hosts that it connects to, the
+// permissions that it wants, and the commands that save and show the page.
+func writeApp(s *term.Outline, tool string, app *mcp.App) {
 	if app == nil {
 		return
 	}
-	s.Heading("UI resource (MCP Apps); not opened by mcpc")
+	s.Heading("UI resource (MCP Apps)")
 	s.Line(1, s.Style.Line(app.URI))
 	if app.DeprecatedKey {
 		s.Wrapped(1, `named by the deprecated _meta["ui/resourceUri"]`)
@@ -164,6 +163,9 @@ func writeApp(s *term.Outline, app *mcp.App) {
 		s.Wrapped(1, "problem: "+problem)
 	}
 	s.Line(1, s.Style.Hints.Command("read "+shellwords.Quote(app.URI)+" -o page.html"))
+	if !strings.HasPrefix(tool, "-") { // else it reads like a flag
+		s.Line(1, s.Style.Hints.Command("app "+shellwords.Quote(tool)+" -o page.png"))
+	}
 }
 
 // exampleCall returns a command line that calls tool with arguments, quoted for a POSIX shell. If
