@@ -44,9 +44,9 @@ var docColumns = sync.OnceValue(func() map[string][]cells.Column {
 				Width: 6,
 				Right: true,
 			},
-			{Head: "last id", Width: 8, Flex: 1, DropOrder: 2},
+			{Head: "last id", Width: 8, DropOrder: 2},
 			{Head: "silent", Width: 8, Right: true, DropOrder: 1},
-			{Head: "how it went", Width: 18, Flex: 4, DropOrder: 1},
+			{Head: "how it went", Width: 18, Flex: 6, DropOrder: 1},
 		},
 		"Secrets": {
 			{Head: "", Width: 1},
@@ -65,9 +65,9 @@ var docColumns = sync.OnceValue(func() map[string][]cells.Column {
 		},
 		"Home": {
 			{Head: "", Width: 1},
-			{Head: "server", Width: 14, Flex: 2},
+			{Head: "server", Width: 18, Flex: 6},
 			{Head: "configured in", Width: 13, Flex: 1, DropOrder: 3},
-			{Head: "state", Width: 12, Flex: 1},
+			{Head: "state", Width: 12},
 			{Head: "protocol", Width: 10, DropOrder: 2},
 			{Head: "tools", Width: 5, Right: true, DropOrder: 1},
 			{Head: "time", Width: 8, Right: true, DropOrder: 4},

@@ -20,7 +20,7 @@ const (
 	conversationsWidth      = 28
 	widerConversationsWidth = 34
 	widestConversations     = 40
-	kindsWidth              = 22 // of the Try view, in place of the conversations
+	kindsWidth              = 22 // at least, of the Try view, in place of the conversations
 	headWithFilterMinHeight = 16 // the header has the filter line
 	headWithRuleMinHeight   = 20 // the header ends with a rule
 )
@@ -69,7 +69,7 @@ func (m *model) layout() screenLayout {
 	}
 	isBeside := m.w >= detailBesideMinWidth
 	if m.view == viewTry { // the result is beside the form
-		screen.left = kindsWidth
+		screen.left = max(kindsWidth, m.w/5)
 		isBeside = true
 	}
 	screen.main -= screen.left + 1
@@ -293,7 +293,7 @@ func (m *model) footerHints() []string {
 	case m.focus == paneFilter:
 		return []string{"Enter keep", "Tab complete", "↑↓ choose", "Esc back"}
 	case m.focus == paneForm && m.act.request != nil:
-		hints := []string{"Tab next", "Space choose", "Ctrl-S call", "Esc close"}
+		hints := []string{"Tab next", "Space choose", "Ctrl-S " + strings.ToLower(m.act.request.verb()), "Esc close"}
 		if m.try.running == m.act.request {
 			hints = append([]string{"Ctrl-X cancel"}, hints...)
 		}

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
 )
 
 var sizes = [][2]int{{40, 10}, {80, 24}, {120, 40}}
@@ -159,4 +161,21 @@ func TestEmptyViewSaysWhatToDo(t *testing.T) {
 			p.shows("no " + what + " match is:error")
 		}
 	})
+}
+
+// TestEmojiHaveOneWidth holds: the renderer and a terminal count the same columns for a text with emoji.
+func TestEmojiHaveOneWidth(t *testing.T) {
+	for _, text := range []string{"a 👨‍👩‍👧‍👦 b", "👍🏽", "⚠️", "查询 🎉 🇩🇪"} {
+		line := cells.TextLine(cells.Plain, text)
+		if wc := ansi.StringWidthWc(line.String()); wc != line.Width() {
+			t.Errorf("%q has %d columns, and %d if its characters are counted", line.String(), line.Width(), wc)
+		}
+	}
+}
+
+// TestWrapKeepsOneEmptyLine holds: an empty line between paragraphs is drawn once.
+func TestWrapKeepsOneEmptyLine(t *testing.T) {
+	if lines := cells.Wrap(cells.Plain, "one\n\ntwo", 20); len(lines) != 3 || lines[1].Width() != 0 {
+		t.Errorf("the lines are %v, want one, an empty one, two", lines)
+	}
 }

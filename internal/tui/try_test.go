@@ -25,7 +25,7 @@ func tries(t *testing.T, w, h int, a *actor, test func(p *player)) {
 
 func TestTryShowsEachKind(t *testing.T) {
 	tries(t, 120, 30, newActor(), func(p *player) {
-		p.shows("Git Hub 2.1", "Tools             3", "create_issue")
+		p.shows("Git Hub 2.1", "Tools               3", "create_issue")
 		for _, name := range []string{"weather", "demo://readme", "demo://{city}", "task-1", "create_issue"} {
 			p.keys("right")
 			p.shows(name)
@@ -55,7 +55,7 @@ func TestTrySearchFindsOtherKinds(t *testing.T) {
 	a := newActor()
 	tries(t, 120, 30, a, func(p *player) {
 		p.keys("/").types("city").keys("enter")
-		p.shows("try demo://{city} at Git Hub", "[ Read ]")
+		p.shows("try demo://{city} at Git Hub", "[ Read ]", "Ctrl-S read")
 		p.types("Bern").keys("ctrl+s")
 		p.did(a, `request  template demo://{city} {"city":"Bern"}`)
 	})
@@ -78,7 +78,7 @@ func TestViewWithServerBeginsWithTry(t *testing.T) {
 			time.Sleep(time.Second) // of the bubble
 			p.settle()
 			if key == "" {
-				p.shows("create_issue", "Tools             3")
+				p.shows("create_issue", "Tools               3")
 			} else {
 				p.shows("call get_file")
 			}

@@ -19,7 +19,18 @@ type Span struct {
 type Line []Span
 
 // Text sanitizes a text and returns it as a Span.
-func Text(r Role, text string) Span { return Span{term.Line(text), r} }
+func Text(r Role, text string) Span { return Span{clean(text), r} }
+
+// emojiJoiners are the characters that make one sign of several: the joiner of families, the variation
+// selector and the skin tones.
+var emojiJoiners = strings.NewReplacer(
+	"\u200d", "", "\ufe0f", "",
+	"\U0001f3fb", "", "\U0001f3fc", "", "\U0001f3fd", "", "\U0001f3fe", "", "\U0001f3ff", "",
+)
+
+// clean sanitizes a text, and leaves out emojiJoiners: the program that draws the screen and the terminal
+// count the columns of joined signs differently, and the end of such a line would be lost.
+func clean(text string) string { return emojiJoiners.Replace(term.Line(text)) }
 
 // TextLine returns a Line of one Span.
 func TextLine(r Role, text string) Line { return Line{Text(r, text)} }
@@ -32,12 +43,12 @@ func Rule(n int) Span { return Span{strings.Repeat("─", max(n, 0)), Faint} }
 
 // Fit returns a text in exactly width columns, cut with "…" or padded.
 func Fit(r Role, text string, width int) Span {
-	return Span{fitText(term.Line(text), width), r}
+	return Span{fitText(clean(text), width), r}
 }
 
 // Right returns a text in exactly width columns, aligned to the right.
 func Right(r Role, text string, width int) Span {
-	text = term.Line(text)
+	text = clean(text)
 	if w := term.Width(text); w < width {
 		return Span{strings.Repeat(" ", width-w) + text, r}
 	}
@@ -129,12 +140,9 @@ func Wrap(r Role, text string, width int) []Line {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\t", "    ")
 	var lines []Line
 	for part := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		part = term.Line(part)
+		part = clean(part)
 		for _, words := range term.WrapWords(part, max(width, 8)) {
 			lines = append(lines, breakWord(r, words, max(width, 8))...)
-		}
-		if part == "" {
-			lines = append(lines, Line{})
 		}
 	}
 	return lines
