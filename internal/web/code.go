@@ -17,7 +17,7 @@ func Code() (script, style string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	script, err = joinModules(files, "main.js")
+	script, err = joinModules(files, "bundle.js")
 	return script, string(css), err
 }
 

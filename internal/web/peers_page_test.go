@@ -119,7 +119,7 @@ func TestPeerHostileText(t *testing.T) {
 						if (n.nodeType === 3) texts.push(n.data);
 						else for (const a of n.attributes) if (!['id', 'value', 'class'].includes(a.name)) texts.push(a.name + '=' + a.value);
 					}
-					const wrong = [...document.querySelectorAll('iframe, object, embed, form[action], style, [onload], [onerror], script:not([src$="main.js"]), a:not([href^="http"]):not([href^="#"]), img:not([src^="blob:"])')];
+					const wrong = [...document.querySelectorAll('iframe, object, embed, form[action], style, [onload], [onerror], script:not([src$="live.js"]), a:not([href^="http"]):not([href^="#"]), img:not([src^="blob:"])')];
 					return { Hacked: 'hacked' in window || 'hacked' in {}, Odd: texts.filter(t => odd.test(t)).slice(0, 5), Wrong: wrong.slice(0, 5).map(e => e.outerHTML.slice(0, 200)) };
 				})()`, &got)
 				if got.Hacked || len(got.Odd) > 0 || len(got.Wrong) > 0 {

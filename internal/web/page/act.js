@@ -1,7 +1,7 @@
 // What can be done: actions with their keys, buttons and dialogs, questions and held messages.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, showToast, openDialog, closeDialog, shownQuery as shown, showError, formatTime, formatSeconds, countNoun, quoteValue, tryParseJSON, safeURL, views, shownViews, requestTitle, showsRows, newConversations } from './lib.js';
-import { Dialog, Tree, Link, Markdown, nav, onDialogOpened, copyText, rowTone } from './ui.js';
+import { html, S, set, showToast, openDialog, closeDialog, shownQuery as shown, showError, everything, showRow, formatTime, formatSeconds, countNoun, quoteValue, tryParseJSON, safeURL, isAborted, views, shownViews, requestTitle, showsRows, newConversations } from './lib.js';
+import { Dialog, FilterInput, Tree, Link, Markdown, nav, ask, onDialogOpened, onCtrlEnter, copyText, rowTone } from './ui.js';
 import { Form, defaultValues } from './form.js';
 import { useDocs, moveTab } from './views.js';
 import { Login, logIn, canHelp } from './login.js';
@@ -11,6 +11,8 @@ let data;
 export const useData = d => { data = d; };
 
 export const post = (name, ...more) => data.post('do/' + name, ...more);
+// postAndShow sends an action and shows a text, or else the text of the response.
+export const postAndShow = (name, body, text, more) => post(name, body).then(r => showToast(text || r.text, more), showError);
 const isProblem = x => rowTone(x.row || x) === 'failed' || (x.row || x).findings > 0;
 const query = () => ({ ...shown(), only: S.only ? S.only.split(',') : undefined, sort: S.sort });
 // focusWhenDrawn focuses the element with an id as soon as it is drawn, or the first one inside, so that it gets the next keys.
@@ -30,7 +32,7 @@ function focusFilter() {
 export const toggleWord = (filter, word) => filter.split(/\s+/).includes(word) ? filter.split(/\s+/).filter(w => w !== word).join(' ') : `${filter} ${word}`.trim();
 // showMatching shows the exchanges of all conversations that match a filter. It takes the focus from a button, so that
 // Enter opens the selected exchange.
-export const showMatching = filter => document.activeElement.blur() ?? set({ filter, only: '', talk: '', first: false, view: showsRows() ? S.view : 'talk' });
+export const showMatching = filter => document.activeElement.blur() ?? set({ ...everything, filter, view: showsRows() ? S.view : 'talk' });
 // addToFilter adds a word to the filter and shows a view of exchanges.
 export const addToFilter = word => set({ filter: `${S.filter} ${word}`.trim(), view: showsRows() ? S.view : 'table', dialog: null });
 // hasRow, hasAny and powerReason make the when and need of actions.
@@ -56,7 +58,7 @@ const actions = [
   { key: 'Escape', name: 'Close, go back', run: () => set(S.waiting ? { waiting: '' } : S.detail ? { detail: false } : S.only ? { only: '' } : { toast: '' }) },
   { key: 'p', name: () => S.paused ? 'Go on' : 'Pause the view', run: () => set({ paused: !S.paused, seq: S.status.seq }) },
   { key: 'c', name: 'Hide all exchanges until now', when: () => !data.inline, run: () => set({ filter: `${S.filter.replace(/(^| )since:\S*/g, '')} since:${formatTime(Date.now())}`.trim() }) },
-  { key: 'C', name: 'Show everything', run: () => set({ filter: '', only: '', talk: '', first: false }) },
+  { key: 'C', name: 'Show everything', run: () => set(everything) },
   { key: 'S', name: 'Slowest first', run: () => set({ view: 'table', sort: S.sort === '-took' ? 'took' : '-took', follow: false }) },
   { key: 'o', name: () => S.only ? 'All exchanges' : 'Only this exchange', when: () => hasRow() || S.only, run: () => set({ only: S.only ? '' : S.row }), bar: true },
   { key: 'f', name: 'Only like this…', when: hasRow, run: () => withRow(r => openMenu('filter', r)), bar: true },
@@ -66,7 +68,7 @@ const actions = [
   { key: 'E', name: 'Edit and send again…', when: hasRow, need: powerReason('resend'), run: () => openDialog('edit', { key: S.row }), bar: true },
   { key: 'b', name: 'Set a fault…', when: () => hasRow() || selectedTool(), need: powerReason('intercept'), run: () => selectedTool() ? openMenu('fault', callOf(selectedTool())) : withRow(r => openMenu('fault', r)), bar: true },
   { key: 'B', name: 'Faults that this view has set', when: hasAny('faults'), run: () => openMenu('faults') },
-  { key: 'w', name: 'Go to a new conversation', when: () => newConversations().length > 0, run: () => set({ talk: S.unseen[0], first: false, only: '', filter: '', view: showsRows() ? S.view : 'talk' }) },
+  { key: 'w', name: 'Go to a new conversation', when: () => newConversations().length > 0, run: () => set({ ...everything, talk: S.unseen[0], view: showsRows() ? S.view : 'talk' }) },
   { key: 't', name: () => S.view === 'home' ? 'Try the server' : 'Try', need: powerReason('call'), run: () => S.view === 'try' ? focusForm() : S.view === 'home' && nav.item ? openTry(nav.item.name) : selectedTool() ? openTryOf(nav.item) : withRow(r => openTryOf(null, r, data)), bar: true },
   { key: 'A', name: 'Connect to a URL or demo', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); focusWhenDrawn('add'); } },
   { key: 'R', name: () => S.view === 'try' ? 'Ask the server again' : 'Ask the servers of Home again', when: () => S.status.home || S.view === 'try', need: powerReason('call'), run: () => { if (S.view === 'try') return inTry.reload(); set({ view: 'home' }); checkServers(); } },
@@ -77,9 +79,9 @@ const actions = [
   { key: 'n', name: 'Note…', when: hasRow, need: powerReason('mark'), run: () => withRow(row => openDialog('note', { row })), bar: true },
   { key: 'a', name: 'Answer the server', when: hasAny('questions'), run: () => { set({ waiting: 'questions' }); focusWhenDrawn('questions', 'input, select, textarea'); } },
   { key: 'i', name: 'Hold messages…', need: powerReason('intercept'), run: () => openDialog('intercept') },
-  { key: 'I', name: 'Release all messages', need: powerReason('intercept'), run: () => intercept(false, '') },
+  { key: 'I', name: 'Release all messages', need: powerReason('intercept'), run: () => holdNothing() },
   { key: 'e', name: 'Edit the held message', when: hasAny('held'), run: () => { set({ waiting: 'held' }); focusWhenDrawn('held-text'); } },
-  { key: 'd', name: 'Drop the held message', when: hasAny('held'), need: powerReason('intercept'), run: () => post('drop', { id: S.held[0].id }).catch(showError) },
+  { key: 'd', name: 'Drop the held message', when: hasAny('held'), need: powerReason('intercept'), run: () => drop(S.held[0]) },
   { key: 'x', name: 'Export…', need: powerReason('export'), run: () => openDialog('export') },
   { key: 'D', name: 'Compare conversations…', when: () => !data.inline, run: () => openDialog('compare') },
   { key: 'z', name: () => S.theme ? 'Colors of the system' : isDark() ? 'Light page' : 'Dark page', run: () => set({ theme: S.theme ? '' : isDark() ? 'light' : 'dark' }) },
@@ -114,7 +116,7 @@ function withRow(f) {
 // for that dialog. catchKey keeps them, and typeAhead types them into the dialog or the page, each after the effect of the
 // previous one is drawn.
 let pendingReads = 0, typedAhead = [], isTypingAhead = false;
-const isDialogOpening = () => pendingReads > 0 || S.dialog && !document.querySelector('dialog[open]');
+const isDialogOpening = () => pendingReads > 0 || (S.dialog || S.confirm) && !document.querySelector('dialog[open]');
 export function catchKey(e) {
   if (!e.isTrusted || e.ctrlKey || e.altKey || e.metaKey || !isDialogOpening() && !typedAhead.length || e.key.length > 1 && !['Enter', 'Escape'].includes(e.key)) return;
   e.preventDefault();
@@ -144,7 +146,7 @@ function type(key) {
 
 // onKey runs an action by its key, unless the key belongs to the focused input or button.
 export function onKey(e) {
-  if (e.ctrlKey || e.altKey || e.metaKey || e.defaultPrevented || S.dialog || S.asking || S.app) return;
+  if (e.ctrlKey || e.altKey || e.metaKey || e.defaultPrevented || S.dialog || S.confirm || S.asking || S.app) return;
   const on = e.target, typing = on.matches('input, textarea, select');
   if (typing) {
     if (e.key === 'Escape') on.blur();
@@ -167,35 +169,40 @@ export function onKey(e) {
 // Button runs an action. An action that is not allowed stays visible, with the reason.
 export function Button({ k, short }) {
   const a = actions.find(x => x.key === k), no = disabledReason(a);
-  return html`<button class="act" aria-disabled=${no ? 'true' : undefined} title=${`${actionName(a)} (${k})${no ? ': ' + no : ''}`} onClick=${() => runAction(a)}>${short || actionName(a)} <kbd>${k}</kbd>${no && a.need && a.need() ? html`<span class="sr">: ${no}</span>` : ''}</button>`;
+  return html`<button class="act" aria-disabled=${!!no} title=${`${actionName(a)} (${k})${no ? ': ' + no : ''}`} onClick=${() => runAction(a)}>${short || actionName(a)} <kbd>${k}</kbd>${no && a.need && a.need() ? html`<span class="sr">: ${no}</span>` : ''}</button>`;
 }
 export function Actions() {
   const list = actions.filter(a => typeof a.bar === 'function' ? a.bar() : a.bar), no = [...new Set(list.map(a => a.need && a.need()).filter(Boolean))];
   return html`<div class="buttons" role="toolbar" aria-label="This exchange">${list.map(a => html`<${Button} k=${a.key} />`)}${no.map(t => html`<span class="dim">Disabled: ${t}</span>`)}</div>`;
 }
 
-const setMark = (r, on, note) => post('mark', { key: r.key, mark: on, note }).then(() => showToast(on ? 'Marked.' : 'No longer marked.', { picked: { ...r, mark: on, note }, marks: (S.marks || 0) + 1, marked: on ? r.key : S.marked }), showError);
-const intercept = (on, filter) => post('intercept', { on, filter }).then(() => showToast(on ? 'Messages are held.' : 'Nothing is held.', { dialog: null }), showError);
+const setMark = (r, on, note) => postAndShow('mark', { key: r.key, mark: on, note }, on ? 'Marked.' : 'No longer marked.', { picked: { ...r, mark: on, note }, marks: (S.marks || 0) + 1, marked: on ? r.key : S.marked });
+const holdNothing = () => postAndShow('intercept', { on: false, filter: '' }, 'Nothing is held.', { dialog: null });
+const drop = m => postAndShow('drop', { id: m.id }, 'Dropped.');
 
-// afterSending returns a function that shows the outcome of a request. If the request needs the user's consent, it asks
-// first: again sends the request with the consent, and back shows the dialog again.
-function afterSending(again, back) {
-  return s => {
-    set({ dialog: null, toast: '' });
-    if (s.confirm) return openDialog('confirm', { text: s.confirm, back, yes: () => { closeDialog(); again(); } });
-    set({ toast: `${(s.channel || 'sent').replaceAll('_', ' ')}${s.text ? ': ' + s.text : ''}`, bad: s.channel && s.channel !== 'ok', ...(s.key ? { row: s.key, picked: null, detail: true, tab: 'answer', follow: false } : {}) });
-  };
+// postConfirmed sends an action. If mcpc wants the user's consent, it asks, and sends the action again. Returns undefined if the
+// user refuses.
+export async function postConfirmed(name, body, signal) {
+  const r = await post(name, body, signal);
+  if (!r.confirm) return r;
+  if (await ask(r.confirm)) return post(name, { ...body, confirmed: true }, signal);
 }
 // send sends a recorded request again. It closes the dialog, so that a question of the server can be answered, and opens it again if
 // nothing was sent.
-function send(body, dialog = S.dialog) {
-  const stop = new AbortController(), back = () => set({ dialog });
+async function send(body) {
+  const stop = new AbortController(), { dialog } = S, back = () => set({ toast: '', dialog: S.dialog || dialog });
   showToast('Sending…', { dialog: null, stop });
-  return data.post('do/resend', body, stop.signal).then(afterSending(() => send({ ...body, confirmed: true }, dialog), back), e => {
-    if (!S.dialog) back();
+  try {
+    const s = await postConfirmed('resend', body, stop.signal);
+    if (!s) return back();
+    set({ toast: `${(s.channel || 'sent').replaceAll('_', ' ')}${s.text ? ': ' + s.text : ''}`, bad: s.channel && s.channel !== 'ok' });
+    if (s.key) showRow(s.key, { tab: 'answer' });
+  } catch (e) {
+    back();
     if (stop.signal.aborted) showToast('Cancelled.'); else showError(e);
-  })
-    .finally(() => S.stop === stop && set({ stop: null }));
+  } finally {
+    if (S.stop === stop) set({ stop: null });
+  }
 }
 // checkServers asks the servers of Home in the background. Their results are a change, which the view reads.
 export const checkServers = auto => data.post('do/check', {}, undefined, auto).catch(e => auto || showError(e));
@@ -208,7 +215,7 @@ function menuChoices(menu, r) {
   if (menu === 'server') return [...r.commands, ...(r.help ? [{ key: 'h', name: 'What helps', line: r.help }] : [])].map(c => ({ key: c.key, name: `${c.name}: ${c.line}`, run: () => { closeDialog(); copyText(c.line); } }));
   if (menu === 'copy') return [['m', 'as mcpc command', 'mcpc'], ['c', 'as curl', 'curl'], ['d', 'as Markdown', 'markdown'], ['j', 'as JSON', 'json'], ['r', 'the request', 'request'], ['k', 'the number', '']].map(([key, name, form]) => ({
     key, name, run: () => { closeDialog(); if (form && data.inline) showError(new Error('A bundle has no copies: mcpc export makes them.')); else form ? post('copy', { key: r.key, form }).then(t => copyText(t.text), showError) : copyText(r.key); } }));
-  const setFault = fault => { closeDialog(); post('fault', { fault }).then(t => showToast(t.text), showError); };
+  const setFault = fault => { closeDialog(); postAndShow('fault', { fault }); };
   if (menu === 'faults') return [...S.faults.map((f, i) => ({ key: String(i + 1), name: `${f.name}, for the next ${f.request}`, run: () => setFault({ kind: '', id: f.id }) })), { key: 'o', name: 'remove all', run: () => setFault({ kind: '' }) }];
   if (menu === 'fault') return data.faults.map(({ key, kind, name }) => ({ key, name, run: () => setFault({ kind, method: r.method, name: r.name, target: r.target, key: r.key }) }));
   const words = [r.name && 'name:' + quoteValue(r.name), r.method && 'method:' + quoteValue(r.method), 'channel:' + quoteValue(r.channel), r.failed && 'is:error', r.server && 'server:' + quoteValue(r.server), r.client && 'client:' + quoteValue(r.client), r.http && 'http:' + r.http, r.seconds > 0.01 && 'dur:>' + Math.round(r.seconds * 1000) + 'ms', 'dir:' + r.dir].filter(Boolean);
@@ -234,27 +241,30 @@ function Palette() {
     if (list.length) go(list[0]); else set({ dialog: null, filter: text.replace(/^filter\s+/, '') });
   };
   return html`<${Dialog} wide title="Keys and actions"><input class="full" aria-label="Action, or a filter" placeholder="Action, or a filter" value=${text} onInput=${e => setText(e.target.value)} onKeyDown=${enter} />
-    <div class="menu keys">${list.map(a => html`<button aria-disabled=${disabledReason(a) ? 'true' : undefined} onClick=${() => go(a)}><kbd>${a.key}</kbd> ${actionName(a)} <span class="dim">${disabledReason(a)}</span></button>`)}
+    <div class="menu keys">${list.map(a => html`<button aria-disabled=${!!disabledReason(a)} onClick=${() => go(a)}><kbd>${a.key}</kbd> ${actionName(a)} <span class="dim">${disabledReason(a)}</span></button>`)}
     ${!list.length && html`<p class="dim">Enter shows what fits <code>${text}</code>.</p>`}</div><//>`;
 }
 
-// EditCall is the dialog for a request that is sent again.
+// EditCall is the dialog for a request that is sent again. It opens once the request is read.
 function EditCall({ dialog }) {
-  const { key } = dialog, [text, setText] = useState(dialog.text ?? null), [d, setD] = useState(null), [warned, setWarned] = useState(false);
-  useEffect(() => { data.get('row', { key }).then(setD, showError); }, []);
-  const message = d && d.request ? tryParseJSON(d.request.text).value : null, asCall = message && message.params && message.params.arguments;
-  useEffect(() => { if (message && !dialog.text) setText(JSON.stringify(asCall || message, null, 2)); }, [d]);
-  const { value, error } = tryParseJSON(text || '{}');
+  const { key } = dialog, [d, setD] = useState();
+  useEffect(() => {
+    data.get('row', { key }).then(d => {
+      const message = d.request && tryParseJSON(d.request.text).value;
+      if (!message) throw new Error('This request cannot be edited.');
+      setD({ ...d, message });
+    }).catch(e => { closeDialog(); showError(e); });
+  }, []);
+  if (!d) return '';
+  const { message } = d, asCall = message.params && message.params.arguments, text = () => dialog.text ?? JSON.stringify(asCall || message, null, 2);
   const go = () => {
-    if (error && !warned) return setWarned(true);
+    const { value, error } = tryParseJSON(text() || '{}');
     if (error) return showError(new Error('Only JSON can be sent: ' + error));
-    dialog.text = text;
     send({ key, message: asCall ? { ...message, params: { ...message.params, arguments: value } } : value });
   };
-  return html`<${Dialog} wide title=${`Edit and send ${key} again`}><div onKeyDown=${e => { if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) { e.preventDefault(); go(); } }}>
-    ${text !== null && d ? html`<${Form} key=${key} schema=${asCall ? d.inputSchema : null} text=${text} onText=${setText} label=${asCall ? 'Arguments' : 'Message'} />` : html`<p class="dim">Reading…</p>`}
-    ${warned && error && html`<p class="wrong">This is not JSON.</p>`}
-    <div class="buttons end"><button class="main" disabled=${text === null} onClick=${go}>Send <kbd>Ctrl ↵</kbd></button></div></div><//>`;
+  return html`<${Dialog} wide title=${`Edit and send ${key} again to ${d.row.target}`}><div onKeyDown=${onCtrlEnter(go)}>
+    <${Form} schema=${asCall ? d.inputSchema : null} text=${text()} onText=${t => { dialog.text = t; set({}); }} label=${asCall ? 'Arguments' : 'Message'} />
+    <div class="buttons end"><button class="main" onClick=${go}>Send <kbd>Ctrl ↵</kbd></button></div></div><//>`;
 }
 
 function Note({ row: r }) {
@@ -264,12 +274,13 @@ function Note({ row: r }) {
 }
 
 function Intercept() {
-  const [filter, setFilter] = useState(S.status.wanted || S.filter), input = useRef();
-  const hold = () => intercept(true, input.current.value); // what is typed may not be drawn yet
+  const [filter, setFilter] = useState(S.status.wanted || S.filter), [error, setError] = useState('');
+  // What is typed may not be drawn yet.
+  const hold = () => post('intercept', { on: true, filter: document.getElementById('hold-filter').value }).then(() => showToast('Messages are held.', { dialog: null }), e => isAborted(e) || setError(e.message));
   return html`<${Dialog} title="Hold messages"><p>Messages that fit are held until you let them go, at most ${countNoun(Math.round(data.maxHold / 60), 'minute')}. Empty: all.</p>
-    <input ref=${input} class="full mono" aria-label="Message filter" placeholder="name:get-sum method:tools/call" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => { if (e.key === 'Enter') { e.preventDefault(); document.getElementById('hold').focus(); } }} />
-    <p class="dim">For all taps and proxies. Enter twice holds.</p>
-    <div class="buttons end">${S.status.intercept && html`<button onClick=${() => intercept(false, '')}>Hold nothing</button>`}<button id="hold" class="main danger" onClick=${hold}>Hold</button></div><//>`;
+    <${FilterInput} data=${data} id="hold-filter" label="Message filter" placeholder="name:get-sum method:tools/call" value=${filter} onText=${setFilter} onEnter=${() => document.getElementById('hold').focus()} />
+    ${error && html`<p id="hold-filter-error" class="wrong" role="alert">${error}</p>`}<p class="dim">For all taps and proxies. Enter twice holds.</p>
+    <div class="buttons end">${S.status.intercept && html`<button onClick=${holdNothing}>Hold nothing</button>`}<button id="hold" class="main danger" onClick=${hold}>Hold</button></div><//>`;
 }
 
 const exportForms = [['bundle', 'Bundle: for a colleague; a double click opens it in a browser'], ['har', 'HAR'], ['markdown', 'Markdown'], ['jsonl', 'JSON lines'], ['saved', 'Saved calls'], ['html', 'HTML page']];
@@ -313,12 +324,18 @@ function Compare() {
       html`<h3>${name}</h3>${(x || []).length ? html`<ul>${x.slice(0, 200).map(t => html`<li>${t}</li>`)}</ul>` : html`<p class="dim">No difference.</p>`}`)}<//>`;
 }
 
+// Confirm draws the question of ask. Each question is a new dialog.
+export function Confirm() {
+  const c = S.confirm, no = () => c.done(false);
+  return c && html`<${Dialog} key=${c.done} title=${c.title} onClose=${no}><p>${c.text}</p><div class="buttons end"><button onClick=${no}>Cancel</button><button class="main danger" onClick=${() => c.done(true)}>${c.word}</button></div><//>`;
+}
+
 // Asking says that the user has to answer at the terminal. It may be above another dialog.
 export function Asking() {
   const { asking } = S;
-  return asking && html`<${Dialog} title="Allow it at the terminal" onClose=${() => asking.stop.abort()}><p>This page may not ${data.asks[asking.power]}.</p>
-    <p>The terminal that runs <code>mcpc</code> asks you now: <kbd>y</kbd> and Enter there allows it until the view ends, <kbd>n</kbd> refuses. The action then goes on here.</p>
-    <p class="dim">From the start: <code>--allow=${asking.power}</code></p><div class="buttons end"><button onClick=${() => asking.stop.abort()}>Cancel</button></div><//>`;
+  return asking && html`<${Dialog} title="Allow it at the terminal" onClose=${asking.cancel}><p>This page may not ${data.asks[asking.power]}.</p>
+    <p>The terminal that runs <code>mcpc</code> ${asking.again ? 'still asks you' : 'asks you now'}: <kbd>y</kbd> and Enter there allows it until the view ends, <kbd>n</kbd> refuses. The action then goes on here.</p>
+    <p class="dim">From the start: <code>--allow=${asking.power}</code></p><div class="buttons end"><button onClick=${asking.cancel}>Cancel</button></div><//>`;
 }
 
 export function Dialogs() {
@@ -336,7 +353,6 @@ export function Dialogs() {
     case 'compare': return html`<${Compare} />`;
     case 'report': return html`<${Dialog} wide title="Report"><${Markdown} text=${`${data.notes || ''}\n\n${data.report || ''}`} /><//>`;
     case 'text': return html`<${Dialog} title=${d.title}><pre>${d.text}</pre><//>`;
-    case 'confirm': return html`<${Dialog} title=${d.title || 'Send it?'} onClose=${d.back}><p>${d.text}</p><div class="buttons end"><button onClick=${d.back}>Cancel</button><button class="main danger" onClick=${d.yes}>${d.word || 'Send'}</button></div><//>`;
   }
 }
 
@@ -349,7 +365,7 @@ function Question({ x: q, first }) {
   const answer = action => {
     const { value, error } = tryParseJSON(text);
     if (action === 'accept' && error) return showError(new Error('The answer is not JSON: ' + error));
-    post('answer', { id: q.id, action, ...(action === 'accept' && !q.url ? { content: value } : {}) }).then(() => showToast('Answered.'), showError);
+    postAndShow('answer', { id: q.id, action, ...(action === 'accept' && !q.url ? { content: value } : {}) }, 'Answered.');
   };
   const host = q.url && safeURL(q.url) ? new URL(q.url).host : '';
   return html`<section class="ask" id=${first ? 'questions' : undefined} tabindex="-1" aria-label=${`${q.server} asks`}><h2>? ${q.server} asks: ${q.method}${q.watched && html` <span class="dim">in the place of the client</span>`} <span class="dim" aria-hidden="true">${left(q.until)}</span></h2>
@@ -366,15 +382,14 @@ function Held({ x: m, first }) {
   const shown = useRef(text), edited = text !== shown.current, error = edited && tryParseJSON(text).error;
   const release = () => {
     if (error && !warned) return setWarned(true);
-    post('release', { id: m.id, text: edited ? text : '' }).then(() => showToast(edited ? 'Let go, edited.' : 'Let go.'), showError);
+    postAndShow('release', { id: m.id, text: edited ? text : '' }, edited ? 'Let go, edited.' : 'Let go.');
   };
   const reveal = () => post('reveal', { id: m.id }).then(t => { setText(shown.current = indent(t.text)); }, showError);
   return html`<section class="ask held" aria-label=${`Held: ${m.method}`}><h2>‖ Held ${m.dir === 'sent' ? `${m.client} → ${m.server}` : `${m.server} → ${m.client}`}: ${m.method} ${m.name || ''} <span class="dim" aria-hidden="true">${left(m.until)}</span></h2>
-    <textarea id=${first ? 'held-text' : undefined} class="json" rows=${Math.min(24, text.split('\n').length + 1)} spellcheck=${false} aria-label="Message" value=${text} onInput=${e => { setText(e.target.value); setWarned(false); }}
-      onKeyDown=${e => e.key === 'Enter' && (e.ctrlKey || e.metaKey) && release()}></textarea>
+    <textarea id=${first ? 'held-text' : undefined} class="json" rows=${Math.min(24, text.split('\n').length + 1)} spellcheck=${false} aria-label="Message" value=${text} onInput=${e => { setText(e.target.value); setWarned(false); }} onKeyDown=${onCtrlEnter(release)}></textarea>
     ${warned && error && html`<p class="wrong" role="alert">Not JSON: ${error}. Press again to send it as it is.</p>`}
     <div class="buttons"><button class="main" onClick=${release}>${edited ? 'Let go, edited' : 'Let go'}</button>${m.masked > 0 && text === indent(m.text) && html`<button onClick=${reveal}>Reveal ${countNoun(m.masked, 'secret')}</button>`}<span class="space"></span>
-      <button class="danger" onClick=${() => post('drop', { id: m.id }).then(() => showToast('Dropped.'), showError)}>Drop</button></div></section>`;
+      <button class="danger" onClick=${() => drop(m)}>Drop</button></div></section>`;
 }
 
 // Waiting shows the held messages or the questions above the view, once they are opened. Both stay drawn, so that what was

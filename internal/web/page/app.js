@@ -1,33 +1,24 @@
 // The panel of an app: its frame, switches for theme and width, and its messages.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, showToast, showError, openDialog, closeDialog, formatTime, formatBytes, countNoun, safeURL, tryParseJSON } from './lib.js';
-import { powerReason, post } from './act.js';
+import { html, S, set, showToast, showError, formatTime, formatBytes, countNoun, safeURL, tryParseJSON } from './lib.js';
+import { Pick, ask } from './ui.js';
+import { powerReason, post, postConfirmed } from './act.js';
 import { AppHost, hostContext, makeFrame, responseOf } from './host.js';
 
 const widths = [[390, 'Phone'], [768, 'Tablet'], [0, 'Full']];
 const systemTheme = () => S.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 
-// question asks the user, and resolves to whether the answer was yes.
-const question = (text, title, word) => new Promise(answer => {
-  const no = () => { closeDialog(); answer(false); };
-  openDialog('confirm', { text, title, word, back: no, yes: () => { closeDialog(); answer(true); } });
-});
-
 // AppButton shows the app of a tool. call has the target and the tool; read(), if given, returns its arguments and its result.
 export function AppButton({ call, read }) {
   const no = powerReason('call')() || (read ? '' : 'call the tool first');
-  return html`<button class="act" aria-disabled=${no ? 'true' : undefined} title=${no ? 'Show app: ' + no : 'Render the page of the tool'} onClick=${() => no ? set({ toast: 'Show app: ' + no, bad: true }) : showApp(call, read)}>Show app</button>`;
+  return html`<button class="act" aria-disabled=${!!no} title=${no ? 'Show app: ' + no : 'Render the page of the tool'} onClick=${() => no ? set({ toast: 'Show app: ' + no, bad: true }) : showApp(call, read)}>Show app</button>`;
 }
 async function showApp(call, read) {
   showToast('Reading the app…');
   try {
     const { input, result } = await read();
-    let app = await post('app', call);
-    if (app.confirm) {
-      if (!await question(app.confirm)) return set({ toast: '' });
-      app = await post('app', { ...call, confirmed: true });
-    }
-    set({ toast: '', app: { ...app, call, input, result, at: Date.now() } });
+    const app = await postConfirmed('app', call);
+    set({ toast: '', app: app ? { ...app, call, input, result, at: Date.now() } : null });
   } catch (e) { showError(e); }
 }
 // recordedCall reads the arguments and the result of a recorded call.
@@ -45,29 +36,29 @@ export function AppPanel() {
   const wide = () => width || box.current.clientWidth;
   // confirmed asks one question at a time. After three refusals it asks no more.
   const confirmed = async (text, title, word) => {
-    if (asking.current || refused.current >= 3 || S.dialog) return false;
+    if (asking.current || refused.current >= 3 || S.dialog || S.confirm) return false;
     asking.current = true;
-    const yes = await question(text, title, word);
+    const yes = await ask(text, title, word);
     asking.current = false;
     if (!yes) refused.current++;
     return yes;
   };
-  const ask = async (method, params) => {
+  const request = async (method, params) => {
     if (method === 'ui/open-link') {
       const url = safeURL(params.url);
       if (!url || !await confirmed(`The app wants to open ${url}`, 'Open the address?', 'Open')) return { result: { isError: true } };
       window.open(url, '_blank', 'noopener,noreferrer');
       return { result: {} };
     }
-    const request = { target: app.call.target, method, params };
-    let r = await post('apprequest', { app: request });
-    for (let i = 0; r.confirm && i < 3; i++) r = await confirmed('The app: ' + r.confirm) ? await post('apprequest', { app: { ...request, confirmed: true } }) : { text: 'the user refused it' };
-    return responseOf(r);
+    const r = { target: app.call.target, method, params };
+    let answer = await post('apprequest', { app: r });
+    for (let i = 0; answer.confirm && i < 3; i++) answer = await confirmed('The app: ' + answer.confirm) ? await post('apprequest', { app: { ...r, confirmed: true } }) : { text: 'the user refused it' };
+    return responseOf(answer);
   };
   const close = () => host.current.teardown().then(() => set(S.app === app ? { app: null } : {}));
   useEffect(() => {
     let frames = 0;
-    const frame = makeFrame(app), timer = setTimeout(() => setLate(true), 10000), h = host.current = new AppHost({ frame, origin: new URL(app.frame).origin, input: app.input, result: app.result, ask, onEnd: close,
+    const frame = makeFrame(app), timer = setTimeout(() => setLate(true), 10000), h = host.current = new AppHost({ frame, origin: new URL(app.frame).origin, input: app.input, result: app.result, ask: request, onEnd: close,
       sandbox: { csp: app.declared.page.declared && app.declared.page.declared.csp || {} }, context: () => hostContext({ theme: systemTheme(), width: box.current.clientWidth, definition: app.definition }),
       onChange: () => { frames ||= requestAnimationFrame(() => { frames = 0; draw(n => n + 1); }); }, onSize: (w, height) => { if (height) frame.style.height = height + 'px'; } });
     box.current.append(frame);
@@ -81,10 +72,9 @@ export function AppPanel() {
     host.current.contextChanged({ theme, containerDimensions: { width: wide(), maxHeight: 4000 } });
   }, [theme, width]);
   const h = host.current || { entries: [], state: 'loading', count: 0, dropped: 0 }, shown = h.entries.find(e => e.n === open);
-  const pick = (label, list, value, to) => html`<div class="pick" role="group" aria-label=${label}>${list.map(([id, name]) => html`<button aria-pressed=${id === value} onClick=${() => to(id)}>${name}</button>`)}</div>`;
   return html`<dialog class="app-panel" aria-label="App" ref=${dialog} onCancel=${e => { e.preventDefault(); close(); }}>
     <header class="title"><h2>App of ${app.call.tool} <span class="dim">${app.declared.resourceUri}, ${formatBytes(page.bytes)}</span></h2>
-      ${pick('Theme', [['light', 'Light'], ['dark', 'Dark']], theme, setTheme)}${pick('Width', widths, width, setWidth)}<button id="close-app" aria-label="Close the app" title="Esc" onClick=${close}>✕</button></header>
+      <${Pick} label="Theme" list=${[['light', 'Light'], ['dark', 'Dark']]} value=${theme} onPick=${setTheme} /><${Pick} label="Width" list=${widths} value=${width} onPick=${setWidth} /><button id="close-app" aria-label="Close the app" title="Esc" onClick=${close}>✕</button></header>
     <p class="dim">${page.origins.length ? html`May reach <b>${page.origins.join(', ')}</b>. ` : 'May reach no other address. '}${page.permissions.length ? html`Asks for <b>${page.permissions.join(', ')}</b>. ` : ''}
       ${h.state === 'loading' ? late && html`<span class="wrong">It has not sent ui/initialize, which an app does first. </span>` : ''}${h.dropped ? html`<b class="wrong">${countNoun(h.dropped, 'message')} dropped: too many or too large. </b>` : ''}
       ${app.declared.problems.map(p => html`<span class="wrong">${p}. </span>`)}</p>

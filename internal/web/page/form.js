@@ -1,6 +1,7 @@
 // The form for a JSON value, made from a JSON Schema. A part that it cannot draw is edited as JSON.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
 import { html, isRaw, tryParseJSON } from './lib.js';
+import { Pick, focusFirst } from './ui.js';
 
 const maxDepth = 6, maxItems = 200, maxObjects = 200;
 const isObject = v => v !== null && typeof v === 'object' && !Array.isArray(v) && !isRaw(v);
@@ -15,7 +16,8 @@ const resolved = new WeakMap();
 function resolve(s, root, depth = 0) {
   if (!isObject(s) || depth > 20) return {};
   if (!resolved.has(s)) {
-    resolved.set(s, {}); // for a reference to itself
+    // For a reference to itself.
+    resolved.set(s, {});
     resolved.set(s, resolveOnce(s, root, depth));
   }
   return resolved.get(s);
@@ -103,7 +105,7 @@ export function Form({ schema, text, onText, label, suggest }) {
     onText(JSON.stringify(latest.current, null, 2));
   };
   return html`<div class="form">
-    ${drawn && html`<div class="pick" role="group" aria-label="Input as">${['Fields', 'JSON'].map((t, i) => html`<button aria-pressed=${raw === !!i} onClick=${() => setRaw(!!i)}>${t}</button>`)}</div>`}
+    ${drawn && html`<${Pick} label="Input as" list=${[[false, 'Fields'], [true, 'JSON']]} value=${raw} onPick=${setRaw} />`}
     ${raw || !isObject(value) ? html`<textarea class="json" aria-label=${label + ', JSON'} spellcheck=${false} rows=${Math.min(16, Math.max(4, text.split('\n').length + 1))} value=${text} onInput=${e => onText(e.target.value)}></textarea>`
       : kind === 'group' ? html`<${Fields} schema=${s} root=${root} value=${value} put=${write} depth=${0} suggest=${suggest} />` : html`<${Choice} schema=${s} root=${root} value=${value} put=${write} depth=${0} label=${label} must />`}
     ${error && html`<p class="wrong" role="alert">Not JSON: ${error}</p>`}</div>`;
@@ -128,16 +130,28 @@ function Choice({ schema, root, value, put, depth, label, must }) {
     ${s && (inputKind(s, root, depth) === 'group' ? html`<${Fields} key=${at} schema=${s} root=${root} value=${value} put=${put} depth=${depth + 1} />` : s.type !== 'null' && html`<${Field} key=${at} name=${label} schema=${s} root=${root} must value=${value} put=${put} depth=${depth + 1} />`)}`;
 }
 
+// afterDraw calls f with the fieldset around a clicked button once the change is drawn. The button may be gone by then.
+const afterDraw = (e, f) => (box => requestAnimationFrame(() => f(box)))(e.target.closest('fieldset'));
+
 // Items draws a list, to which items can be added.
 function Items({ schema, root, value, put, depth, label }) {
   const listOf = v => Array.isArray(v) ? v : [], items = listOf(value), [cut, setCut] = useState(0);
-  const remove = i => {
-    setCut(cut + 1); // the fields behind it get other items
+  const add = e => {
+    put(was => [...listOf(was), newValue(schema.items, root)]);
+    afterDraw(e, box => focusFirst([...box.querySelectorAll(':scope > .item')].at(-1)));
+  };
+  // The fields after a removed item get other items. The focus goes to the next button that removes an item, or to Add.
+  const remove = (e, i) => {
+    setCut(cut + 1);
     put(was => listOf(was).filter((_, n) => n !== i));
+    afterDraw(e, box => {
+      const list = [...box.querySelectorAll(':scope > .item')];
+      (list[i] || list.at(-1) || box).querySelector(':scope > button').focus();
+    });
   };
   return html`${items.map((v, i) => html`<div class="item" key=${cut + '/' + i}><${Field} name=${`${label} ${i + 1}`} schema=${resolve(schema.items, root)} root=${root} must value=${v} depth=${depth + 1} put=${change => put(was => listOf(was).map((x, n) => n === i ? apply(change, x) ?? null : x))} />
-      <button aria-label=${`Remove ${label} ${i + 1}`} onClick=${() => remove(i)}>✕</button></div>`)}
-    <button onClick=${() => put(was => [...listOf(was), newValue(schema.items, root)])}>Add ${label}</button>`;
+      <button aria-label=${`Remove ${label} ${i + 1}`} onClick=${e => remove(e, i)}>✕</button></div>`)}
+    <button onClick=${add}>Add ${label}</button>`;
 }
 
 let ids = 0;
@@ -150,9 +164,10 @@ function Field({ name, schema, root, must, value, put, depth, suggest }) {
   const title = schema.title || name, words = [...new Set([title.toLowerCase() === name.toLowerCase() ? '' : name, schema.type, schema.format])].filter(Boolean).join(' ');
   if (['group', 'list', 'choice'].includes(kind)) {
     const parts = { schema, root, value, put, depth: depth + 1, label: title, must }, isShown = kind !== 'group' || value !== undefined;
+    const change = (e, v) => { put(v); afterDraw(e, focusFirst); };
     return html`<fieldset><legend>${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span></legend>${schema.description && html`<p class="dim text">${schema.description}</p>`}
-      ${!isShown ? html`<button onClick=${() => put(newValue(schema, root))}>Add ${title}</button>` : kind === 'group' ? html`<${Fields} ...${parts} />` : kind === 'list' ? html`<${Items} ...${parts} />` : html`<${Choice} ...${parts} />`}
-      ${kind === 'group' && isShown && !must && html`<button onClick=${() => put(undefined)}>Remove ${title}</button>`}</fieldset>`;
+      ${!isShown ? html`<button onClick=${e => change(e, newValue(schema, root))}>Add ${title}</button>` : kind === 'group' ? html`<${Fields} ...${parts} />` : kind === 'list' ? html`<${Items} ...${parts} />` : html`<${Choice} ...${parts} />`}
+      ${kind === 'group' && isShown && !must && html`<button onClick=${e => change(e)}>Remove ${title}</button>`}</fieldset>`;
   }
   const all = { id: id.current, 'aria-required': must ? 'true' : undefined, 'aria-describedby': schema.description ? id.current + 'd' : undefined };
   const asJSON = e => {

@@ -28,6 +28,7 @@ function passOn(data) {
   telling ||= setTimeout(() => { telling = 0; parent.postMessage({ dropped }, page); }, 500);
 }
 addEventListener('message', e => {
-  if (e.source === parent && e.origin === page) app.contentWindow.postMessage(e.data, '*'); // the app's origin is opaque
+  // The app's origin is opaque.
+  if (e.source === parent && e.origin === page) app.contentWindow.postMessage(e.data, '*');
   else if (e.source === app.contentWindow && e.origin === 'null') passOn(e.data);
 });

@@ -33,7 +33,8 @@ export class AppHost {
   receive(text) {
     let m;
     try { m = JSON.parse(text); } catch { return; }
-    if (!m || typeof m !== 'object' || m.jsonrpc !== '2.0') return; // messages between the scripts of the app
+    // Messages between the scripts of the app.
+    if (!m || typeof m !== 'object' || m.jsonrpc !== '2.0') return;
     this.note('received', m, new Blob([text]).size);
     const hasID = typeof m.id === 'string' || typeof m.id === 'number', params = m.params && typeof m.params === 'object' ? m.params : {};
     if (typeof m.method !== 'string') {
@@ -56,7 +57,8 @@ export class AppHost {
   }
   async request(method, params) {
     if (method === 'ui/request-display-mode') return { result: { mode: 'inline' } };
-    if (['ui/message', 'ui/update-model-context'].includes(method)) return { result: {} }; // they are in the list
+    // They are in the list.
+    if (['ui/message', 'ui/update-model-context'].includes(method)) return { result: {} };
     return method === 'ui/open-link' || passedOn.includes(method) ? this.ask(method, params) : refusal(-32601, 'this host does not know ' + method.slice(0, 100));
   }
   initialize() {

@@ -12,7 +12,8 @@ const cleanChildren = c => Array.isArray(c) ? c.map(cleanChildren) : clean(c);
 export const html = htm.bind((type, props, ...children) => {
   if (props) {
     for (const name of ['title', 'aria-label', 'placeholder', 'label']) props[name] &&= clean(props[name]);
-    if (typeof props.class === 'string') props.class = props.class.replace(/[^\w -]/g, ''); // kinds and levels come from files
+    // Kinds and levels come from files.
+    if (typeof props.class === 'string') props.class = props.class.replace(/[^\w -]/g, '');
   }
   return h(type, props, ...children.map(cleanChildren));
 });
@@ -24,7 +25,7 @@ export const shownViews = () => views.filter(([id]) => (id !== 'home' || S.statu
 // S is the state; set changes it and draws once in the next frame.
 // Views ask for asked, the filter that follows filter, the text of the filter line, once typing pauses.
 export const S = { view: 'talk', filter: '', asked: '', sort: '', server: '', kind: '', offer: '', talk: '', only: '', row: '', tab: 'summary', detail: false,
-  status: {}, seq: 0, conversations: [], questions: [], held: [], faults: [], unseen: [], waiting: '', follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, run: null, failure: null, app: null, powers: {}, theme: '' };
+  status: {}, seq: 0, conversations: [], questions: [], held: [], faults: [], unseen: [], waiting: '', confirm: null, asking: null, follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, zoom: null, run: null, failure: null, app: null, powers: {}, theme: '' };
 // shownTalk returns the id of the shown conversation, or '' for all. The conversation that the page chose at the start
 // (S.first) applies only to the Talk view without a filter: filters and lists of tools cover everything recorded.
 export const shownTalk = () => S.first && (S.asked || S.only || S.view !== 'talk') ? '' : S.talk;
@@ -64,7 +65,8 @@ export const isRefused = () => !!S.error && S.error.filter === S.asked;
 const urlParams = { v: 'view', f: 'filter', s: 'sort', c: 'talk', only: 'only', row: 'row', tab: 'tab', server: 'server', kind: 'kind', offer: 'offer', theme: 'theme' };
 const historyStep = hash => { const p = new URLSearchParams(hash.slice(1)); return ['v', 'c', 'only', 'd', 'server'].map(name => p.get(name)).join('\n'); };
 const defaultState = { view: 'talk', tab: 'summary' };
-let knownHash; // what this file wrote or read last; anything else was typed, and is read soon
+// What this file wrote or read last; anything else was typed, and is read soon.
+let knownHash;
 export function saveURL() {
   if (knownHash !== undefined && location.hash !== knownHash) return;
   const p = new URLSearchParams();
@@ -79,21 +81,24 @@ export function loadURL() {
   const p = new URLSearchParams(location.hash.slice(1));
   const found = { detail: p.has('d') };
   for (const [short, name] of Object.entries(urlParams)) found[name] = p.get(short) || defaultState[name] || '';
-  const first = S.first && !found.talk; // the conversation that the page began with is in no URL
+  // The conversation that the page began with is in no URL.
+  const first = S.first && !found.talk;
   set({ ...found, talk: first ? S.talk : found.talk, first, follow: !found.row });
 }
 
 // applyTheme shows the page light, dark, or as the system is ('').
-export function applyTheme() {
-  document.documentElement.style.colorScheme = S.theme || 'light dark';
-  const media = { light: 'not all', dark: 'all' }[S.theme] || '(prefers-color-scheme: dark)';
-  for (const { cssRules } of document.styleSheets) for (const rule of cssRules) if (rule.cssRules && rule.cssRules[0]?.selectorText === ':root') rule.media.mediaText = media;
-}
+export const applyTheme = () => { document.documentElement.style.colorScheme = S.theme || 'light dark'; };
 
 // showError shows an error: an error in the filter at its column, any other in a toast.
-export const showError = e => e.name === 'AbortError' || set(e.column ? { error: e } : { toast: e.message, bad: true });
+export const isAborted = e => e.name === 'AbortError';
+export const showError = e => isAborted(e) || set(e.column ? { error: e } : { toast: e.message, bad: true });
 export const clearError = () => S.error && set({ error: null });
 export const showToast = (toast, more) => set({ toast, bad: false, ...more });
+
+// everything is the state that shows all exchanges.
+export const everything = { filter: '', only: '', talk: '', first: false, zoom: null, error: null };
+// showRow shows the detail of an exchange, which may not be in the list yet.
+export const showRow = (row, more) => set({ row, picked: null, detail: true, follow: false, ...more });
 
 export const closeDialog = () => set({ dialog: null });
 export const openDialog = (kind, more) => set({ dialog: { kind, ...more } });

@@ -1,19 +1,17 @@
 // The login at a server: what starts it, and the dialog that shows each step.
 import { useEffect, useState } from './vendor/hooks.mjs';
-import { html, set, openDialog, closeDialog, showError, formatSeconds, countNoun } from './lib.js';
+import { html, openDialog, closeDialog, everything, showRow, showError, formatSeconds, countNoun } from './lib.js';
 import { Dialog, Link, copyText } from './ui.js';
+import { postConfirmed } from './act.js';
 
 // canHelp reports whether a login may help with an exchange: the server refused it.
 export const canHelp = r => !!r && (r.http === 401 || r.http === 403);
 
-// logIn shows the login that runs, or starts one at a server, after the user's consent if mcpc asks for it.
-export async function logIn(data, target, confirmed = false) {
+// logIn shows the login that runs, or starts one at a server.
+export async function logIn(data, target) {
   try {
     const running = await data.get('login');
-    if (running && !running.done) return openDialog('login');
-    const sent = await data.post('do/login', { target, confirmed });
-    if (sent.confirm) openDialog('confirm', { text: sent.confirm, back: closeDialog, yes: () => { closeDialog(); logIn(data, target, true); } });
-    else openDialog('login');
+    if (running && !running.done || await postConfirmed('login', { target })) openDialog('login');
   } catch (e) { showError(e); }
 }
 
@@ -28,9 +26,8 @@ function Request({ r }) {
 
 function Step({ s }) {
   const [sign, tone, word] = signs[s.state] || signs[''], checks = s.checks || [], passed = checks.filter(isPassed);
-  const showRow = () => set({ dialog: null, view: 'talk', filter: '', only: '', talk: '', first: false, row: s.row, picked: null, detail: true, follow: false });
   return html`<li class=${s.state ? '' : 'dim'} aria-current=${s.state === 'now' ? 'step' : undefined}><span class=${'tone ' + tone} title=${word}>${sign}<span class="sr"> ${word}</span></span> <b>${s.name}</b> <span class=${s.state === 'failed' ? 'wrong' : 'dim'}>${s.note}</span>
-    ${s.row && html` <button onClick=${showRow}>Exchange ${s.row}</button>`}
+    ${s.row && html` <button onClick=${() => showRow(s.row, { ...everything, dialog: null, view: 'talk' })}>Exchange ${s.row}</button>`}
     ${checks.filter(c => !isPassed(c)).map(c => html`<p class=${isBad(c) ? 'wrong' : 'dim'}>${c}</p>`)}${(s.requests || []).map(r => html`<${Request} r=${r} />`)}
     ${passed.length > 0 && html`<details><summary class="dim">${countNoun(passed.length, 'rule')} kept</summary><ul>${passed.map(c => html`<li>${c.slice(5)}</li>`)}</ul></details>`}</li>`;
 }

@@ -1,46 +1,22 @@
 // The page: its data, and the parts around the view.
 import { render, Component } from './vendor/preact.mjs';
-import { useEffect, useState } from './vendor/hooks.mjs';
 import { html, S, set, typeFilter, openDialog, isFollowing, shownTalk, onDraw, saveURL, loadURL, applyTheme, clean, countNoun, formatTime, withoutVersion, showError, shownViews } from './lib.js';
-import { remote, inline } from './data.js';
-import { Patterns } from './ui.js';
+import { Patterns, FilterInput } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
 import { Home } from './home.js';
 import { AppPanel } from './app.js';
 import { Try } from './try.js';
-import { useData, catchKey, onKey, Button, Dialogs, Asking, Waiting, WaitingBar, toggleWord, runActionByKey, showMatching } from './act.js';
+import { useData, catchKey, onKey, Button, Dialogs, Confirm, Asking, Waiting, WaitingBar, toggleWord, runActionByKey, showMatching } from './act.js';
 
 const viewComponents = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets, try: Try, home: Home };
 const quickFilters = ['is:open', 'is:error', 'is:open,cancelled', 'has:question', 'has:finding', 'dur:>1s'];
 
 // Filter is the filter line. While the filter is invalid, the last valid result stays on the screen.
 function Filter({ data }) {
-  const [list, setList] = useState([]), [at, setAt] = useState(-1), [open, setOpen] = useState(false);
-  useEffect(() => {
-    let left = false;
-    if (open) data.get('suggest', { filter: S.filter }).then(s => left || (setList(s.slice(0, 12)), setAt(-1)), () => setList([]));
-    return () => { left = true; };
-  }, [S.filter, open]);
-  const takeSuggestion = s => {
-    set({ filter: S.filter.replace(/\S*$/, '') + s.text });
-    setAt(-1);
-  };
-  const keys = e => {
-    const n = list.length, step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-    if (step && n && open) { e.preventDefault(); setAt((at + step + n + (at < 0 && step < 0 ? 1 : 0)) % n); }
-    else if (e.key === 'Tab' && at >= 0 || e.key === 'Enter' && at >= 0) { e.preventDefault(); takeSuggestion(list[at]); }
-    else if (e.key === 'Enter' && S.error && /\S$/.test(S.filter) && n && list[0].text.startsWith(S.filter.match(/\S*$/)[0])) takeSuggestion(list[0]);
-    else if (e.key === 'Enter') { setOpen(false); set({ filter: S.filter }); e.target.blur(); }
-  };
-  const error = S.filter === S.asked && S.error, column = error && error.column ? error.column - 1 : -1, letters = [...S.filter];
-  return html`<div class="filter"><div class="line">
-      ${column >= 0 && html`<div class="under" aria-hidden="true">${letters.slice(0, column).join('')}<u>${letters.slice(column).join('').match(/^\S*/)[0] || ' '}</u></div>`}
-      <input id="filter" class="mono" type="search" role="combobox" aria-label="Filter" aria-expanded=${open && list.length > 0} aria-controls="suggestions" aria-autocomplete="list" aria-invalid=${error ? 'true' : undefined} aria-describedby="filter-error"
-        aria-activedescendant=${at >= 0 ? 'suggestion-' + at : undefined} autocomplete="off" spellcheck=${false} placeholder=${data.inline ? 'Filter: words, all of which must match (the whole language needs mcpc)' : 'Filter: all of some words, method:tools/call, is:error, a or b  (/)'} value=${S.filter}
-        onInput=${e => typeFilter(e.target.value)} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 100)} onKeyDown=${keys} />
-      ${open && list.length > 0 && html`<ul id="suggestions" role="listbox" aria-label="Suggestions">${list.map((s, i) => html`<li role="option" id=${'suggestion-' + i} aria-selected=${i === at} onMouseDown=${e => { e.preventDefault(); takeSuggestion(s); }}>
-        <code>${s.text}</code>${s.count ? html`<span class="dim">${s.count}</span>` : ''}</li>`)}</ul>`}</div>
-    <p id="filter-error" class="wrong" role="status">${error ? (column >= 0 ? `column ${column + 1}: ` : '') + error.message : ''}</p>
+  const error = S.filter === S.asked && S.error, column = error && error.column ? error.column : 0;
+  const enter = e => { set({ filter: S.filter }); e.target.blur(); };
+  return html`<div class="filter"><${FilterInput} data=${data} id="filter" label="Filter" placeholder=${data.inline ? 'Filter: words, all of which must match (the whole language needs mcpc)' : 'Filter: all of some words, method:tools/call, is:error, a or b  (/)'} value=${S.filter} column=${column} onText=${(text, isChosen) => isChosen ? set({ filter: text }) : typeFilter(text)} onEnter=${enter} />
+    <p id="filter-error" class="wrong" role="status">${error ? (column ? `column ${column}: ` : '') + error.message : ''}</p>
     <div class="chips" role="group" aria-label="Quick filters">${quickFilters.slice(0, data.inline ? 2 : 9).map(c => html`<button aria-pressed=${S.filter.split(/\s+/).includes(c)} onClick=${() => set({ filter: toggleWord(S.filter, c) })}>${c}</button>`)}
       ${S.only && html`<button aria-pressed="true" onClick=${() => set({ only: '' })}>only ${S.only} ✕</button>`}
       ${(S.view === 'talk' || S.view === 'table') && html`<span class="dim" role="status">${countNoun(S.found || 0, 'exchange')}${S.pending ? `, ${countNoun(S.pending, 'body', 'bodies')} still to search` : ''}</span>`}</div></div>`;
@@ -71,6 +47,8 @@ class App extends Component {
     addEventListener('keydown', catchKey, true);
     for (const input of ['keydown', 'pointerdown']) addEventListener(input, () => { this.atHome = false; }, true);
     addEventListener('keydown', onKey);
+    this.typedAt = 0;
+    addEventListener('input', () => { this.typedAt = Date.now(); });
     this.tick = setInterval(() => (S.status.open || S.held.length || S.questions.length) && !document.hidden && this.setState({}), 1000);
     const { data } = this.props;
     data.watch(status => {
@@ -91,14 +69,18 @@ class App extends Component {
   read(name) {
     this.props.data.get(name).then(list => {
       const isAsked = name === 'questions' && list.some(q => !q.watched && !S[name].some(x => x.id === q.id));
+      // While the user types, only the bar shows a question. A text field that was left unchanged since the call began is no typing.
+      const isTyping = document.activeElement.matches('textarea, input:not([type=checkbox], [type=radio])') && !(S.run && S.run.began > this.typedAt);
       set({ [name]: list, ...(S.waiting === name && !list.length ? { waiting: '' } : {}) });
-      if (isAsked) runActionByKey('a'); // a question of a request of this page opens by itself
+      // A question of a request of this page opens by itself.
+      if (isAsked && !isTyping) runActionByKey('a');
     }, showError);
   }
   conversations() {
     if (this.asked) { this.again = true; return; }
     this.asked = true;
-    const { loading } = S.status; // while it is set, all conversations are old
+    // While it is set, all conversations are old.
+    const { loading } = S.status;
     this.props.data.get('conversations').then(conversations => {
       if (this.known) S.unseen.push(...conversations.filter(c => !this.known.has(c.id) && c.by !== 'command').map(c => c.id));
       if (!loading) this.known = new Set(conversations.map(c => c.id));
@@ -138,23 +120,27 @@ class App extends Component {
       ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${countNoun(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
       <div key="body" class=${'body' + (S.detail ? ' with-detail' : '') + (view === 'try' ? ' trying' : '')}>${view !== 'try' && html`<${Conversations} key="talks" />`}<section key="view" class="view" aria-label=${(shownViews().find(([id]) => id === view) || shownViews()[0])[1]}><${View} key=${view} data=${data} /></section>
         ${S.detail && html`<section key="detail" class="detail" aria-label="Detail"><${Detail} data=${data} /></section>`}</div>
-      ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}${S.app && html`<${AppPanel} key=${'app' + S.app.at} />`}<${Dialogs} /><${Asking} />`;
+      ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}${S.app && html`<${AppPanel} key=${'app' + S.app.at} />`}<${Dialogs} /><${Confirm} /><${Asking} />`;
   }
 }
 
 // A new address of mcpc that is pasted into the tab only changes the fragment, so the page has to be loaded again.
 addEventListener('hashchange', () => new URLSearchParams(location.hash.slice(1)).has('t') ? location.reload() : loadURL());
-const app = document.getElementById('app'), found = document.getElementById('mcpc-data');
-try {
-  const data = found ? inline(JSON.parse(found.textContent)) : await remote();
-  useData(data);
-  S.powers = data.powers;
-  const fresh = !location.hash;
-  loadURL();
-  app.replaceChildren();
-  render(html`<${App} data=${data} fresh=${fresh} />`, app);
-} catch (e) {
-  app.replaceChildren();
-  document.title = 'Not open – mcpc inspect';
-  render(html`<div class="boot" role="alert"><h1>mcpc inspect shows nothing here</h1><p>${e.message}</p>${e.status === 401 || e.uninvited ? html`<p>If that mcpc has ended: <code>mcpc inspect --web</code> starts another one.</p>` : ''}</div>`, app);
+
+// start draws the page with the data that load returns, or the error that load throws.
+export async function start(load) {
+  const app = document.getElementById('app');
+  try {
+    const data = await load();
+    useData(data);
+    S.powers = data.powers;
+    const fresh = !location.hash;
+    loadURL();
+    app.replaceChildren();
+    render(html`<${App} data=${data} fresh=${fresh} />`, app);
+  } catch (e) {
+    app.replaceChildren();
+    document.title = 'Not open – mcpc inspect';
+    render(html`<div class="boot" role="alert"><h1>mcpc inspect shows nothing here</h1><p>${e.message}</p>${e.status === 401 || e.uninvited ? html`<p>If that mcpc has ended: <code>mcpc inspect --web</code> starts another one.</p>` : ''}</div>`, app);
+  }
 }

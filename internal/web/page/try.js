@@ -1,10 +1,10 @@
 // The Try view: what a server offers, with a form for each request. The result is the detail of the recorded exchange.
 import { useEffect, useMemo, useState } from './vendor/hooks.mjs';
-import { html, S, set, showToast, openDialog, closeDialog, showError, tryParseJSON } from './lib.js';
-import { List, Source, Tree, Dialog, nav, copyText } from './ui.js';
+import { html, S, set, showToast, openDialog, closeDialog, showRow, showError, isAborted, tryParseJSON } from './lib.js';
+import { List, Source, Tree, Dialog, Pick, nav, onCtrlEnter, copyText } from './ui.js';
 import { Form, defaultValues, hasArguments } from './form.js';
 import { useDocs } from './views.js';
-import { post, powerReason, addToFilter, logInTo } from './act.js';
+import { post, postAndShow, postConfirmed, powerReason, addToFilter, logInTo } from './act.js';
 import { recordedCall } from './app.js';
 
 // kinds lists the kinds of offers: id, plural, the verb of their request, and its method.
@@ -27,7 +27,9 @@ function readCatalog(target, auto) {
     if (catalog.needsLogin) return catalogs.set(target, { login: true, error: catalog.needsLogin });
     const lists = new Map(catalog.lists.map(l => [l.kind, l.offers.map((o, i) => ({ ...o, at: String(i), words: [o.name, o.title, o.description].join('\n').toLowerCase() }))]));
     catalogs.set(target, { catalog, lists, version });
-  }, e => catalogs.set(target, { ...was, error: e.message, reading: false })).finally(() => set({}));
+  }, e => {
+    if (!isAborted(e)) catalogs.set(target, { ...was, error: e.message }); else if (was.catalog) catalogs.set(target, was); else catalogs.delete(target);
+  }).finally(() => set({}));
 }
 
 // search returns the offers that have all words, first the offers that have them in their name.
@@ -62,28 +64,44 @@ export function openTryOf(tool, r, data) {
   }, showError);
 }
 
-// send sends the request for an offer. The page asks the user first if mcpc wants a confirmation.
-function send(o, value, confirmed) {
+// send sends the request for an offer.
+async function send(o, value) {
   const stop = new AbortController(), run = { id: idOf(o), name: o.name, method: kindOf(o.kind)[3], began: Date.now(), stop };
-  set({ run, failure: null });
   const fail = text => set({ failure: { id: run.id, text } });
-  post('request', { target: S.server, kind: o.kind, name: o.name, arguments: value, confirmed }, stop.signal).then(s => {
-    if (s.confirm) return openDialog('confirm', { text: s.confirm, back: closeDialog, yes: () => { closeDialog(); send(o, value, true); } });
-    if (s.text) fail(s.text); else if (s.key) o.last = { key: s.key, arguments: value };
-    if (s.key) set({ row: s.key, picked: null, detail: true, tab: 'answer', follow: false });
-    if (!s.text) showToast(`${kindOf(o.kind)[2]} ${o.name}: ${s.channel}`);
-  }, e => fail(stop.signal.aborted ? 'Cancelled.' : e.message)).finally(() => { set({ run: null }); if (o.kind === 'task') readCatalog(S.server); });
+  set({ run, failure: null });
+  try {
+    const s = await postConfirmed('request', { target: S.server, kind: o.kind, name: o.name, arguments: value }, stop.signal);
+    if (!s) return;
+    if (s.key) showRow(s.key, { tab: 'answer' });
+    if (s.text) return fail(s.text);
+    if (s.key) o.last = { key: s.key, arguments: value };
+    showToast(`${kindOf(o.kind)[2]} ${o.name}: ${s.channel}`);
+  } catch (e) {
+    if (stop.signal.aborted) fail('Cancelled.'); else if (!isAborted(e)) fail(e.message);
+  } finally {
+    set({ run: null });
+    if (o.kind === 'task') readCatalog(S.server);
+  }
 }
-// followRun shows the row of the running request, with its progress and messages, as soon as it is recorded.
-function followRun(data, run) {
-  if (!run || run.key || run.asked) return;
+// followRun shows the row of the running request as soon as it is recorded, and reads its newest progress.
+async function followRun(data, run) {
+  if (!run || run.asked) return;
   run.asked = true;
-  data.get('rows', { filter: 'method:' + run.method, from: -5, count: 5 }).then(({ rows }) => {
+  try {
+    if (run.key) {
+      const { text } = (await data.get('row', { key: run.key })).lines.findLast(l => l.kind === 'progress') || {};
+      if (text !== run.progress) {
+        run.progress = text;
+        set({});
+      }
+      return;
+    }
+    const { rows } = await data.get('rows', { filter: 'method:' + run.method, from: -5, count: 5 });
     const row = rows.findLast(r => Date.parse(r.time) >= run.began - 5 && r.state !== 'done');
     if (!row || S.run !== run) return;
     run.key = row.key;
-    set({ row: row.key, picked: null, detail: true, tab: 'summary', follow: false });
-  }, () => {}).finally(() => { run.asked = false; });
+    showRow(row.key, { tab: 'summary' });
+  } catch { /* the next change reads again */ } finally { run.asked = false; }
 }
 
 // inTry has what the keys of the view do: copy, cancel, subscribe, turn (to another kind) and reload.
@@ -111,7 +129,8 @@ function Offer({ o }) {
   const body = { target: S.server, kind: o.kind, name: o.name, arguments: o.schema ? value : undefined }, command = commandOf(o, text);
   const go = () => {
     if (no || run) return;
-    const { value, error } = tryParseJSON((drafts.get(id) ?? text) || '{}'); // the last letters may not be drawn yet
+    // The last letters may not be drawn yet.
+    const { value, error } = tryParseJSON((drafts.get(id) ?? text) || '{}');
     if (error) set({ failure: { id, text: 'Only JSON can be sent: ' + error } }); else send(o, o.schema && value);
   };
   const suggest = (argument, v) => post('complete', { ...body, argument, value: v }).then(c => c.values || []);
@@ -119,15 +138,15 @@ function Offer({ o }) {
     subscribed[isSubscribed ? 'delete' : 'add'](id);
     showToast(!isSubscribed ? 'Subscribed. Updates are exchanges of this view.' : 'No longer subscribed.');
   }, showError);
-  const cancelTask = () => post('cancel', { target: S.server, kind: 'task', name: o.name }).then(() => { showToast('Cancelled.'); readCatalog(S.server); }, showError);
+  const cancelTask = () => postAndShow('cancel', { target: S.server, kind: 'task', name: o.name }, 'Cancelled.').then(() => readCatalog(S.server));
   Object.assign(inTry, { copy: () => command && copyText(command), cancel: () => run ? run.stop.abort() : o.kind === 'task' && cancelTask(), subscribe: () => o.kind === 'resource' && subscribe() });
   const marks = [o.status, o.mimeType, o.readOnly && 'read only', o.destructive && 'may change or delete', o.app && `app ${o.app}`].filter(Boolean), running = run && run.id === id;
-  return html`<section class="offer" aria-label=${o.title || o.name} onKeyDown=${e => { if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) { e.preventDefault(); go(); } }}>
+  return html`<section class="offer" aria-label=${o.title || o.name} onKeyDown=${onCtrlEnter(go)}>
     <h2>${o.title || o.name}</h2>${(o.title || marks.length > 0) && html`<p class="dim">${[o.title && o.name, ...marks].filter(Boolean).join(', ')}</p>`}
     ${no && html`<p class="wrong">${no}</p>`}${o.description && html`<p class="text">${o.description}</p>`}
     ${o.schema && !hasArguments(o.schema) && text === '{}' ? html`<p class="dim">No arguments.</p>` : o.schema && html`<${Form} key=${filled} schema=${o.schema} text=${text} onText=${write} label="Arguments" suggest=${['prompt', 'template'].includes(o.kind) && suggest} />`}
-    <div class="buttons">${run ? html`<button class="main" onClick=${() => run.stop.abort()}>Cancel${running ? '' : ' ' + run.name} <kbd>X</kbd></button><span role="status">Running…</span>` : html`<button class="main" aria-disabled=${no ? 'true' : undefined} onClick=${go}>${verb} <kbd>Ctrl ↵</kbd></button>`}
-      ${o.last && html`<button onClick=${() => fill(o.last.arguments)}>Last good ${verb.toLowerCase()}</button><button onClick=${() => set({ row: o.last.key, picked: null, detail: true, tab: 'answer', follow: false })}>Its result</button>`}
+    <div class="buttons">${run ? html`<button class="main" onClick=${() => run.stop.abort()}>Cancel${running ? '' : ' ' + run.name} <kbd>X</kbd></button><span role="status">Running…${running && run.progress ? ' ' + run.progress : ''}</span>` : html`<button class="main" aria-disabled=${!!no} onClick=${go}>${verb} <kbd>Ctrl ↵</kbd></button>`}
+      ${o.last && html`<button onClick=${() => fill(o.last.arguments)}>Last good ${verb.toLowerCase()}</button><button onClick=${() => showRow(o.last.key, { tab: 'answer' })}>Its result</button>`}
       ${o.kind !== 'task' && html`<button onClick=${() => openDialog('step', { body })}>Save as step…</button>`}
       ${o.kind === 'resource' && html`<button aria-pressed=${isSubscribed} onClick=${subscribe}>Subscribe</button>${isSubscribed && html`<button onClick=${() => addToFilter('method:notifications/resources/updated')}>Its updates</button>`}`}
       ${o.kind === 'task' && html`<button onClick=${cancelTask}>Cancel the task</button>`}</div>
@@ -143,8 +162,9 @@ export function Try({ data }) {
   const isNone = !S.server && !S.status.own, isAgreed = !isNone && (!S.server || catalogs.has(S.server)), isNew = isAgreed && !no && !catalog && !error && !reading;
   useEffect(() => { if (isNew) { readCatalog(S.server, !catalogs.has(S.server)); set({}); } }, [S.server, isNew]);
   useEffect(() => { if (catalog && found.version !== (S.status.catalogs || 0)) { readCatalog(S.server); set({}); } }, [catalog, S.status.catalogs]);
-  useEffect(() => { if (found.login && !S.dialog) readCatalog(S.server, true); }, [S.dialog]); // the login may have ended
-  useEffect(() => followRun(data, S.run), [S.seq, S.run]);
+  // The login may have ended.
+  useEffect(() => { if (found.login && !S.dialog) readCatalog(S.server, true); }, [S.dialog]);
+  useEffect(() => void followRun(data, S.run), [S.seq, S.run]);
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const matches = useMemo(() => new Map([...lists].map(([k, list]) => [k, words.length ? search(list, words) : list])), [lists, typed]);
   // If nothing of the chosen kind fits, the first kind that has something is shown.
@@ -159,13 +179,13 @@ export function Try({ data }) {
   };
   const pick = target => target === S.server ? readCatalog(target) : openTry(target), names = [...new Set([...(S.status.own ? [''] : []), ...servers.map(s => s.name), S.server])];
   return html`<div class="try"><div class="offers">
-    <div class="server"><select aria-label="Server" value=${S.server} onChange=${e => pick(e.target.value)}>${names.map(n => html`<option value=${n}>${n || (S.status.own ? 'the server of this view' : 'Choose a server')}</option>`)}</select><button aria-disabled=${reading || no ? 'true' : undefined} onClick=${() => !reading && !no && readCatalog(S.server)}>${reading ? 'Reading…' : catalog ? 'Reload' : 'Connect'}</button></div>
+    <div class="server"><select aria-label="Server" value=${S.server} onChange=${e => pick(e.target.value)}>${names.map(n => html`<option value=${n}>${n || (S.status.own ? 'the server of this view' : 'Choose a server')}</option>`)}</select><button aria-disabled=${!!(reading || no)} onClick=${() => !reading && !no && readCatalog(S.server)}>${reading ? 'Reading…' : catalog ? 'Reload' : 'Connect'}</button></div>
     ${catalog && html`<p class="dim">${[catalog.title || catalog.server, catalog.version, catalog.revision].filter(Boolean).join(', ')}</p>${catalog.instructions && html`<details><summary>Instructions</summary><p class="text">${catalog.instructions}</p></details>`}`}
     ${no && html`<p class="callout">Try is not allowed: ${no}</p>`}${problem && html`<p class="callout failed" role="alert">${problem}${found.login && html` <button class="main" onClick=${() => logInTo(S.server)}>Log in <kbd>L</kbd></button>`}</p>`}
     <input id="filter" type="search" aria-label="Search by name, title and description" placeholder="Search  (/)" autocomplete="off" spellcheck=${false} value=${typed} onInput=${e => setTyped(e.target.value)} onKeyDown=${keys} />
-    <div class="chips" role="group" aria-label="Kinds">${(present.length ? present : kinds.slice(0, 1)).map(([k, name]) => html`<button aria-pressed=${k === kind} onClick=${() => set({ kind: k, offer: '' })}>${name} <span class="dim">${(matches.get(k) || []).length.toLocaleString('en')}</span></button>`)}</div>
+    <${Pick} cls="chips" label="Kinds" value=${kind} onPick=${kind => set({ kind, offer: '' })} list=${(present.length ? present : kinds.slice(0, 1)).map(([k, name]) => [k, html`${name} <span class="dim">${(matches.get(k) || []).length.toLocaleString('en')}</span>`])} />
     <${List} main head=${false} src=${src} cls="try-list" label=${kindOf(kind)[1]} sel=${o && o.at} cols=${[{ cls: 'm', cell: o => html`<span title=${o.description || o.name}>${o.title && o.title !== o.name ? html`${o.title} <span class="dim">${o.name}</span>` : o.name}</span>` }]}
-      onSel=${(k, o, quiet) => set({ kind, offer: o.name })} onOpen=${focusForm} empty=${!catalog ? (reading ? 'Reading…' : S.lost || 'Nothing was read yet.') : typed ? 'Nothing fits.' : `The server has no ${kindOf(kind)[1].toLowerCase()}.`} /></div>
+      onSel=${(k, o) => set({ kind, offer: o.name })} onOpen=${focusForm} empty=${!catalog ? (reading ? 'Reading…' : S.lost || 'Nothing was read yet.') : typed ? 'Nothing fits.' : `The server has no ${kindOf(kind)[1].toLowerCase()}.`} /></div>
     ${o ? html`<${Offer} key=${idOf(o)} o=${o} />` : html`<section class="offer"><p class="empty">${catalog ? '' : reading ? 'Reading…' : no || error || (isAgreed ? '' : !isNone ? `Connect asks ${S.server} what it offers.` : 'Choose a server.')}</p></section>`}</div>`;
 }
 

@@ -1,7 +1,7 @@
 // The parts of views: a list, a tree, a dialog, Markdown and bars.
 import { Component } from './vendor/preact.mjs';
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, sizeInPixels, isRaw, safeURL, formatBytes, formatSeconds, joinPointer, showToast, openDialog, closeDialog, showError } from './lib.js';
+import { html, S, set, sizeInPixels, isRaw, safeURL, formatBytes, formatSeconds, joinPointer, showToast, openDialog, closeDialog, showError } from './lib.js';
 
 export const rowHeight = 20;
 const maxDrawnRows = 120, partSize = 100, maxKeptItems = 800;
@@ -149,7 +149,8 @@ export class List extends Component {
     }
     last = upper + rows.length;
     queueMicrotask(() => src.need(src.loaded ? first : 0, i, () => (this.gone || this.forceUpdate(), this.props.onLoad && this.props.src === src && this.props.onLoad(src))));
-    const role = head || src.total ? 'grid' : 'group'; // a grid has rows
+    // A grid has rows.
+    const role = head || src.total ? 'grid' : 'group';
     const row = ([i, item, line, l, n]) => {
       const key = item ? src.keyOf(item) : '', on = item && key === sel;
       return html`<div role="row" key=${`${i}/${l}`} id=${on && !l ? 'on-' + cls : undefined} aria-rowindex=${i + 1} aria-selected=${on}
@@ -231,17 +232,71 @@ export async function copyText(text) {
   } catch { openDialog('text', { title: 'Copy this text', text }); }
 }
 
+// focusFirst focuses the first field of an element, with its text selected, or else the first button.
+export const focusFirst = box => {
+  const first = box.querySelector('input, select, textarea') || box.querySelector('button');
+  if (!first) return;
+  first.focus();
+  if (first.matches('input')) first.select();
+};
+
+// Pick draws buttons of which one is pressed. list has a value and a name for each.
+export const Pick = ({ label, list, value, onPick, cls = 'pick', children }) => html`<div class=${cls} role="group" aria-label=${label}>${list.map(([v, name]) => html`<button aria-pressed=${v === value} onClick=${() => onPick(v)}>${name}</button>`)}${children}</div>`;
+
+// FilterInput is a line for a filter, with suggestions below it. column is where the filter is wrong, from 1; 0 is nowhere.
+// onText gets the text, and whether a suggestion was chosen; onEnter gets the key Enter.
+export function FilterInput({ data, id, label, placeholder, value, column = 0, onText, onEnter }) {
+  const [list, setList] = useState([]), [at, setAt] = useState(-1), [open, setOpen] = useState(false), shown = open && list.length > 0;
+  useEffect(() => {
+    let left = false;
+    if (open) data.get('suggest', { filter: value }).then(s => left || (setList(s.slice(0, 12)), setAt(-1)), () => setList([]));
+    return () => { left = true; };
+  }, [value, open]);
+  const choose = s => {
+    onText(value.replace(/\S*$/, '') + s.text, true);
+    setAt(-1);
+  };
+  const keys = e => {
+    const n = list.length, step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    if (step && shown) setAt((at + step + n + (at < 0 && step < 0 ? 1 : 0)) % n);
+    else if (at >= 0 && (e.key === 'Tab' || e.key === 'Enter')) choose(list[at]);
+    else if (e.key !== 'Enter') return;
+    else if (column && n && /\S$/.test(value) && list[0].text.startsWith(value.match(/\S*$/)[0])) choose(list[0]);
+    else { setOpen(false); onEnter(e); }
+    e.preventDefault();
+  };
+  const letters = [...value], rest = letters.slice(column - 1).join('');
+  return html`<div class="line">${column > 0 && html`<div class="under" aria-hidden="true">${letters.slice(0, column - 1).join('')}<u>${rest.match(/^\S*/)[0] || ' '}</u></div>`}
+    <input id=${id} class="mono" type="search" role="combobox" aria-label=${label} aria-expanded=${shown} aria-controls="suggestions" aria-autocomplete="list" aria-invalid=${column > 0} aria-describedby=${id + '-error'}
+      aria-activedescendant=${at >= 0 ? 'suggestion-' + at : undefined} autocomplete="off" spellcheck=${false} placeholder=${placeholder} value=${value}
+      onInput=${e => onText(e.target.value)} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 100)} onKeyDown=${keys} />
+    ${shown && html`<ul id="suggestions" role="listbox" aria-label="Suggestions">${list.map((s, i) => html`<li role="option" id=${'suggestion-' + i} aria-selected=${i === at} onMouseDown=${e => { e.preventDefault(); choose(s); }}>
+      <code>${s.text}</code>${s.count ? html`<span class="dim">${s.count}</span>` : ''}</li>`)}</ul>`}</div>`;
+}
+
+// onCtrlEnter returns a handler of keys that calls f for Ctrl+Enter.
+export const onCtrlEnter = f => e => {
+  if (e.key !== 'Enter' || !e.metaKey && !e.ctrlKey) return;
+  e.preventDefault();
+  f();
+};
+
 // onDialogOpened sets the function that is called when a dialog has got the focus.
 let onOpened = () => {};
 export const onDialogOpened = f => { onOpened = f; };
-// Dialog is modal: the browser keeps the focus inside, and Esc closes.
+// ask asks the user in a dialog above an open one, and resolves to whether the answer was yes. Questions wait for each other.
+let lastAnswer;
+export const ask = (text, title = 'Send it?', word = 'Send') => lastAnswer = Promise.resolve(lastAnswer).then(() => new Promise(answer => {
+  set({ confirm: { text, title, word, done: yes => { set({ confirm: null }); answer(yes); } } });
+}));
+
+// Dialog is modal: the browser keeps the focus inside, and Esc closes. The first field gets the focus, or else the first button.
 export function Dialog({ title, children, wide, onClose = closeDialog }) {
   const ref = useRef(), here = useRef(true);
   useEffect(() => {
     const d = ref.current;
     if (!d.open) d.showModal();
-    const first = d.querySelector('.content :is(input, select, textarea, button)');
-    if (first) first.focus();
+    focusFirst(d.querySelector('.content'));
     onOpened();
     return () => { here.current = false; d.close(); };
   }, []);

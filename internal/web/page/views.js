@@ -1,7 +1,7 @@
 // The views of what was recorded, which show what matches the filter, and the detail of one exchange.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, isFollowing, shownTalk, orAbsentText, showError, clearError, isRefused, formatTime, formatSeconds, formatBytes, countNoun, elapsedSeconds, withoutVersion, quoteValue, sizeInPixels, shownQuery, requestTitle, tryParseJSON } from './lib.js';
-import { List, Source, Bar, Tree, Markdown, nav, takeKeys, rowHeight, rowTone, toneSigns, toneWords, phaseWords } from './ui.js';
+import { html, S, set, isFollowing, shownTalk, orAbsentText, showError, clearError, isRefused, formatTime, formatSeconds, formatBytes, countNoun, showRow, elapsedSeconds, withoutVersion, quoteValue, sizeInPixels, shownQuery, requestTitle, tryParseJSON } from './lib.js';
+import { List, Source, Bar, Tree, Markdown, Pick, nav, takeKeys, rowHeight, rowTone, toneSigns, toneWords, phaseWords } from './ui.js';
 import { openMenu, addToFilter, Actions } from './act.js';
 import { openTryOf } from './try.js';
 import { AppButton, recordedCall } from './app.js';
@@ -58,12 +58,12 @@ const rowProps = data => ({
 const lineSigns = { question: '? ', answer: '↩ ', cut: '✂ ', resumed: '⟲ ', cancelled: '⊘ ', held: '‖ ' };
 const lineArrow = l => html`<span class=${`arrow ${l.dir || 'remark'} ${l.kind} ${l.level || ''}`}><span class="said"><i class="kind">${lineSigns[l.kind] || ''}</i>${l.text}${l.times > 1 ? html` <i class="dim">×${l.times}</i>` : ''}</span></span>`;
 const talkColumns = [
-  { id: 'time', head: 'time', cls: 'time', cell: (b, l, src, n) => !n || l.kind === 'response' ? formatTime(l.time, true) : '' },
-  { id: 'state', head: stateHead, cls: 'sign', cell: (b, l, src, n) => n ? '' : stateSign(b.row) },
-  { id: 'line', head: html`<span class="ends"><span>client</span><span>server</span></span>`, cls: 'lane', cell: (b, l) => lineArrow(l) },
-  { id: 'took', head: 'took', cls: 'num', cell: (b, l, src, n) => n ? '' : formatSeconds(elapsedSeconds(b.row, src.when)) },
-  { id: 'bar', head: 'phases', cls: 'wf', cell: (b, l, src, n) => n ? '' : html`<${Bar} row=${b.row} seconds=${elapsedSeconds(b.row, src.when)} full=${longestSeconds(src)} />` },
-  { id: 'notes', head: 'notes', cls: 'notes', cell: (b, l, src, n) => n ? '' : [flags(b.row), b.row.notes].filter(Boolean).join(' ') },
+  { head: 'time', cls: 'time', cell: (b, l, src, n) => !n || l.kind === 'response' ? formatTime(l.time, true) : '' },
+  { head: stateHead, cls: 'sign', cell: (b, l, src, n) => n ? '' : stateSign(b.row) },
+  { head: html`<span class="ends"><span>client</span><span>server</span></span>`, cls: 'lane', cell: (b, l) => lineArrow(l) },
+  { head: 'took', cls: 'num', cell: (b, l, src, n) => n ? '' : formatSeconds(elapsedSeconds(b.row, src.when)) },
+  { head: 'phases', cls: 'wf', cell: (b, l, src, n) => n ? '' : html`<${Bar} row=${b.row} seconds=${elapsedSeconds(b.row, src.when)} full=${longestSeconds(src)} />` },
+  { head: 'notes', cls: 'notes', cell: (b, l, src, n) => n ? '' : [flags(b.row), b.row.notes].filter(Boolean).join(' ') },
 ];
 const linesOf = b => b.lines.length ? b.lines.length > 12 && S.row !== b.row.key ? b.cut || (b.cut = [...b.lines.slice(0, 10), { dir: '', kind: 'remark', time: '', text: countNoun(b.lines.length - 11, 'more line') + ': Enter shows all' }, b.lines[b.lines.length - 1]])
   : b.lines.slice(0, 400) : [{ dir: b.row.dir, kind: 'request', time: b.row.time, text: requestTitle(b.row) }];
@@ -84,21 +84,21 @@ export function Talk({ data }) {
 }
 
 const tableColumns = [
-  { id: 'key', head: html`<span title="run and exchange, as mcpc log numbers them">#</span>`, cls: 'key', cell: r => html`<span title=${keyTitle(r.key)}>${r.key}</span>` },
-  { id: 'time', head: 'time', sort: 'time', cls: 'time', cell: r => formatTime(r.time, true) },
-  { id: 'state', head: stateHead, cls: 'sign', cell: stateSign },
-  { id: 'method', head: 'method', sort: 'method', cls: 'm', cell: r => (r.dir === 'received' ? '◀ ' : '') + r.method },
-  { id: 'name', head: 'name', sort: 'name', cls: 'm', cell: r => r.name || '' },
-  { id: 'arguments', head: 'arguments', cls: 'p dim', cell: r => html`<span title=${r.arguments}>${r.arguments || ''}</span>` },
-  { id: 'channel', head: 'outcome', sort: 'channel', cls: 's', cell: outcome },
-  { id: 'http', head: 'HTTP', cls: 'num', cell: r => r.http || '' },
-  { id: 'took', head: 'took', sort: 'took', cls: 'num', cell: (r, l, src) => formatSeconds(elapsedSeconds(r, src.when)) },
-  { id: 'bar', head: 'phases', cls: 'wf', cell: (r, l, src) => html`<${Bar} row=${r} seconds=${elapsedSeconds(r, src.when)} full=${longestSeconds(src)} />` },
-  { id: 'size', head: 'size', sort: 'size', cls: 'num', cell: r => formatBytes(r.sent + r.received) },
-  { id: 'tokens', head: 'tokens', cls: 'num', cell: r => r.tokens || '' },
-  { id: 'client', head: 'client', sort: 'client', cls: 'p', cell: r => withoutVersion(r.client || '') },
-  { id: 'server', head: 'server', sort: 'server', cls: 'p', cell: r => withoutVersion(r.server || (S.conversations.find(c => c.id === r.talk) || {}).server || r.target) },
-  { id: 'notes', head: 'notes', cls: 'notes', cell: r => [flags(r), r.notes, r.failed && r.text].filter(Boolean).join(' ') },
+  { head: html`<span title="run and exchange, as mcpc log numbers them">#</span>`, cls: 'key', cell: r => html`<span title=${keyTitle(r.key)}>${r.key}</span>` },
+  { head: 'time', sort: 'time', cls: 'time', cell: r => formatTime(r.time, true) },
+  { head: stateHead, cls: 'sign', cell: stateSign },
+  { head: 'method', sort: 'method', cls: 'm', cell: r => (r.dir === 'received' ? '◀ ' : '') + r.method },
+  { head: 'name', sort: 'name', cls: 'm', cell: r => r.name || '' },
+  { head: 'arguments', cls: 'p dim', cell: r => html`<span title=${r.arguments}>${r.arguments || ''}</span>` },
+  { head: 'outcome', sort: 'channel', cls: 's', cell: outcome },
+  { head: 'HTTP', cls: 'num', cell: r => r.http || '' },
+  { head: 'took', sort: 'took', cls: 'num', cell: (r, l, src) => formatSeconds(elapsedSeconds(r, src.when)) },
+  { head: 'phases', cls: 'wf', cell: (r, l, src) => html`<${Bar} row=${r} seconds=${elapsedSeconds(r, src.when)} full=${longestSeconds(src)} />` },
+  { head: 'size', sort: 'size', cls: 'num', cell: r => formatBytes(r.sent + r.received) },
+  { head: 'tokens', cls: 'num', cell: r => r.tokens || '' },
+  { head: 'client', sort: 'client', cls: 'p', cell: r => withoutVersion(r.client || '') },
+  { head: 'server', sort: 'server', cls: 'p', cell: r => withoutVersion(r.server || (S.conversations.find(c => c.id === r.talk) || {}).server || r.target) },
+  { head: 'notes', cls: 'notes', cell: r => [flags(r), r.notes, r.failed && r.text].filter(Boolean).join(' ') },
 ];
 export function Table({ data }) {
   const src = useSource(data, 'rows', S.sort, r => r.key);
@@ -145,7 +145,7 @@ export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label
     { head: 'failed', cls: 'num', cell: t => t.failed || '' }, { head: 'p50', cls: 'num', cell: t => t.called ? formatSeconds(t.p50) : '' }, { head: 'p95', cls: 'num', cell: t => t.called ? formatSeconds(t.p95) : '' },
     { head: 'bytes', cls: 'num', cell: t => formatBytes(t.bytes) }, { head: 'why a client may not see or call it', cls: 'notes', cell: t => (text => html`<span title=${text}>${text}</span>`)(t.reason || t.changed || t.lastError || '') }]}
   more=${t => html`<h2>${t.name}</h2><p>${t.reason || 'No problem was found with this tool.'}</p><div class="buttons"><button onClick=${() => openTryOf(t)}>Try it (t)</button>
-    <button onClick=${() => addToFilter('name:' + quoteValue(t.name))}>Its calls</button>${t.lastRow && html`<button onClick=${() => set({ row: t.lastRow, detail: true })}>Last call</button>`}
+    <button onClick=${() => addToFilter('name:' + quoteValue(t.name))}>Its calls</button>${t.lastRow && html`<button onClick=${() => showRow(t.lastRow)}>Last call</button>`}
     ${t.app && html`<${AppButton} call=${{ target: t.target, tool: t.name }} read=${t.lastRow && (() => recordedCall(data, t.lastRow))} />`}</div>
     ${t.description && html`<p class="text">${t.description}</p>`}${t.changed && html`<p>Changed: ${t.changed}</p>`}${t.lastError && html`<p class="wrong">Last error: ${t.lastError}</p>`}
     ${t.inputSchema && html`<h3>Input schema</h3><${Tree} value=${t.inputSchema} />`}`} />`;
@@ -155,7 +155,7 @@ export const Streams = ({ data }) => html`<${Docs} data=${data} name="streams" l
     { head: 'opened', cls: 'time', cell: s => formatTime(s.opened) }, { head: stateHead, cls: 'sign', cell: s => stateSign({ failed: s.problem, state: s.open ? 'open' : 'done' }) }, { head: 'client', cls: 'p', cell: s => s.client }, { head: 'server', cls: 'p', cell: s => s.server },
     { head: 'what', cls: 'm', cell: s => s.what }, { head: 'events', cls: 'num', cell: s => s.events }, { head: 'last id', cls: 's', cell: s => s.lastId || '' }, { head: 'quiet', cls: 'num', cell: s => formatSeconds(s.quiet) },
     { head: 'what happened to it', cls: 'notes', cell: s => s.text }]}
-  more=${s => html`<h2>${s.what}</h2><p>${s.text}</p><button onClick=${() => set({ row: s.row, detail: true, tab: 'events' })}>Its events</button>`} />`;
+  more=${s => html`<h2>${s.what}</h2><p>${s.text}</p><button onClick=${() => showRow(s.row, { tab: 'events' })}>Its events</button>`} />`;
 
 export const Secrets = ({ data }) => html`<${Docs} data=${data} name="secrets" label="Secrets" empty="No secret was hidden." keyOf=${s => s.hash} rowClass=${s => s.servers.length > 1 ? 'cancelled' : 'ok'}
   cols=${[
@@ -163,15 +163,15 @@ export const Secrets = ({ data }) => html`<${Docs} data=${data} name="secrets" l
     { head: 'servers', cls: 'notes', cell: s => (s.servers.length > 1 ? '⚠ also seen in: ' : '') + s.servers.join(', ') }]}
   more=${s => html`<h2>${s.kind}</h2><p>${countNoun(s.times, 'time')}, in ${s.places.join(', ')}, to ${s.servers.join(' and ')}.</p><button onClick=${() => addToFilter('secret:' + quoteValue(s.hash))}>Where it was</button>`} />`;
 
-// Time draws lanes over time. zoom is the shown period in milliseconds, or null for all.
+// Time draws lanes over time. S.zoom is the shown period in milliseconds, or null for all.
 export function Time({ data }) {
   const list = S.conversations.filter(c => !shownTalk() || c.id === shownTalk());
   // Open exchanges extend the period by at most a tenth: an exchange that is open for hours would leave the others no room.
   const first = Math.min(...list.map(c => Date.parse(c.began))), ended = Math.max(...list.map(c => Date.parse(c.last)));
   const last = ended > first && list.some(c => c.open) && !S.status.file ? Math.min(Date.now(), ended + (ended - first) / 10) : ended;
   const whole = isFinite(first) ? [first, Math.max(last, first + 50) + 1] : [Date.now() - 60000, Date.now()];
-  const [zoom, setZoom] = useState(null);
-  const [a, b] = zoom || whole, box = useRef(), iso = t => new Date(t).toISOString();
+  const { zoom } = S, setZoom = zoom => set({ zoom });
+  const [a, b] = zoom || whole, iso = t => new Date(t).toISOString();
   const read = useDocs(data, 'lanes', { ...shownQuery(), ...(zoom ? { from: iso(a), to: iso(b) } : {}) }), lanes = read || [];
   const change = (factor, middle = 0.5) => {
     const width = Math.min(whole[1] - whole[0], Math.max(2, (b - a) * factor)), at = a + (b - a) * middle, from = Math.max(whole[0], Math.min(whole[1] - width, at - width * middle));
@@ -181,30 +181,25 @@ export function Time({ data }) {
   const bars = lanes.flatMap(l => l.bars).sort((x, y) => Date.parse(x.from) - Date.parse(y.from)), at = bars.findIndex(x => x.key === S.row);
   const go = i => bars.length && set({ row: bars[Math.max(0, Math.min(bars.length - 1, i))].key, picked: null });
   useEffect(() => takeKeys({ move: d => go(at < 0 ? (d > 0 ? 0 : bars.length - 1) : at + d), to: end => go(end ? bars.length : 0), zoom: change, find: (d, test) => { for (let i = at + d; i >= 0 && i < bars.length; i += d) if (test(bars[i])) return go(i); } }));
-  useEffect(() => {
-    const wheel = e => {
-      e.preventDefault();
-      const r = box.current.getBoundingClientRect();
-      wheel.change(e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY) ? null : e.deltaY < 0 ? 0.8 : 1.25, (e.clientX - r.left) / r.width, e);
-    };
-    box.current.addEventListener('wheel', wheel, { passive: false });
-    box.current.wheel = wheel;
-  }, []);
-  useEffect(() => { box.current.wheel.change = (f, m, e) => f ? change(f, m) : pan((e.deltaX || e.deltaY) / 1000); });
+  const wheel = e => {
+    e.preventDefault();
+    const { left, width } = e.currentTarget.getBoundingClientRect();
+    if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) pan((e.deltaX || e.deltaY) / 1000); else change(e.deltaY < 0 ? 0.8 : 1.25, (e.clientX - left) / width);
+  };
   const part = ms => ms / (b - a) * 100, pos = t => `${Math.max(-1, Math.min(101, part(t - a)))}%`;
   const marks = [0, 0.2, 0.4, 0.6, 0.8].map(x => a + (b - a) * x);
   return html`<div class="times">
     <div class="buttons"><button onClick=${() => change(0.6)}>Zoom in (+)</button><button onClick=${() => change(1 / 0.6)}>Zoom out (-)</button><button onClick=${() => pan(-0.3)} aria-label="Earlier">◀</button><button onClick=${() => pan(0.3)} aria-label="Later">▶</button>
       <button onClick=${() => setZoom(null)}>All</button><span class="dim">${formatTime(a, true)} to ${formatTime(b, true)}, ${formatSeconds((b - a) / 1000)}</span></div>
     <div class="axis" aria-hidden="true"><svg>${marks.map((t, i) => html`<text x=${i * 20 + '%'} y="12">${formatTime(t, b - a < 60000)}</text>`)}</svg></div>
-    <div class="lanes" ref=${box} tabindex="0" role="group" aria-label="Exchanges by time">
+    <div class="lanes" onWheel=${wheel} tabindex="0" role="group" aria-label="Exchanges by time">
       ${lanes.some(l => l.bars.length) ? lanes.filter(l => l.bars.length).slice(0, 60).map(l => {
         const levels = Math.min(12, Math.max(0, ...l.bars.map(x => x.level)) + 1);
         return html`<div class="lane" key=${l.talk}><h2>${l.title} <span class="dim">${countNoun(l.bars.reduce((n, x) => n + (x.times || 1), 0), 'exchange')}</span></h2>
           <svg role="listbox" aria-label=${l.title} ref=${sizeInPixels({ height: levels * rowHeight })}>${l.bars.filter(x => x.level < levels).slice(0, 600).map(x => {
             const y = x.level * rowHeight, start = Date.parse(x.from), end = Date.parse(x.to), left = pos(Math.max(a, start)), wide = Math.max(0.25, Math.min(102, part(Math.min(b, end) - Math.max(a, start)))), sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
             return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row} aria-label=${`${x.label}, ${toneWords[rowTone(x)]}`} class=${`span ${rowTone(x)} ${x.key === S.row ? 'on' : ''}`}
-              onClick=${() => set({ row: x.key, picked: null, detail: true })}><title>${x.label}${x.times > 1 ? ` ×${x.times}` : ''}, ${formatSeconds((end - start) / 1000)}</title>
+              onClick=${() => showRow(x.key)}><title>${x.label}${x.times > 1 ? ` ×${x.times}` : ''}, ${formatSeconds((end - start) / 1000)}</title>
               <rect x=${left} y=${y + 2} width=${wide + '%'} height="16" class="ph" fill=${`url(#p-${x.state === 'done' ? 'wait' : 'open'})`} />
               ${sum > 0 && (x.phases || []).filter(p => ['person', 'held', 'events'].includes(p.name)).map(p => {
                 const from = start + 1000 * x.phases.slice(0, x.phases.indexOf(p)).reduce((n, q) => n + q.seconds, 0);
@@ -288,11 +283,12 @@ function Body({ body, data, row, side, wrong, schema, draw }) {
   const forms = ['pretty', 'raw', ...(schema ? ['schema'] : [])], shown = !object && form === 'pretty' ? 'raw' : form;
   const marks = Object.fromEntries((wrong || []).map(w => [(side === 'params' ? '/params/arguments' : '/result/structuredContent') + w.pointer, w.text]));
   const more = () => data.body({ key: row, frame: body.frame }).then(all => setRest(all.slice(body.text.length)), showError);
-  const reads = body.cut && !body.hex && !data.inline && body.bytes <= maxBodyBytes; // else the start of it would be no JSON
+  // Else the start of it would be no JSON.
+  const reads = body.cut && !body.hex && !data.inline && body.bytes <= maxBodyBytes;
   useEffect(() => { if (reads) more(); }, [row, body.frame, reads]);
   const pictures = data.inline ? null : { data, row, frame: body.frame };
-  return html`<div class="pick" role="group" aria-label="Show as">${forms.map(f => html`<button aria-pressed=${shown === f} onClick=${() => setForm(f)}>${f}</button>`)}<span class="dim">${formatBytes(body.bytes)}${body.hex ? ', hex' : ''}</span>
-      ${body.cut && !rest && (reads ? html`<span class="dim" role="status">Reading all of it…</span>` : html`<button onClick=${more}>Read all of it</button>`)}</div>
+  return html`<${Pick} label="Show as" list=${forms.map(f => [f, f])} value=${shown} onPick=${setForm}><span class="dim">${formatBytes(body.bytes)}${body.hex ? ', hex' : ''}</span>
+      ${body.cut && !rest && (reads ? html`<span class="dim" role="status">Reading all of it…</span>` : html`<button onClick=${more}>Read all of it</button>`)}<//>
     ${(wrong || []).length > 0 && html`<ul class="wrongs">${wrong.map(w => html`<li class="wrong">✗ ${w.text}</li>`)}</ul>`}
     ${shown === 'raw' ? html`<pre class="raw">${text.length > 400000 ? text.slice(0, 400000) + '…' : text}</pre>` : shown === 'schema' ? html`<${Tree} value=${schema} open=${5} />`
       : html`${draw && inner && html`<${Content} list=${inner.content || inner.contents || contentOfMessages(inner.messages)} />`}<${Tree} value=${object} open=${5} wrong=${marks} pictures=${pictures} />`}`;
