@@ -368,7 +368,7 @@ func TestRequestAsksForConsent(t *testing.T) {
 // A recorded request is sent again only after the user agreed to its server. The user who edits it agrees.
 func TestResendAsksForServerUnlessEdited(t *testing.T) {
 	t.Parallel()
-	s := newBigServer(t)
+	s := newBigServer(t, 1000)
 	v := tryView(t, "2025-06-18")
 	f := v.Actor.Factory
 	if _, err := v.Actor.Catalog(t.Context(), s.URL); err != nil {
