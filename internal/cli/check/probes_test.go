@@ -255,6 +255,7 @@ var probeCases = []struct {
 
 // Each probe finds the server that breaks its rule, and passes the server that keeps it.
 func TestProbesFindWhatIsBroken(t *testing.T) {
+	t.Parallel()
 	for _, c := range probeCases {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
@@ -344,6 +345,7 @@ func TestABatchIsAnsweredWithAnArray(t *testing.T) {
 
 // These need other servers than one at a URL of this machine.
 func TestProbesOfOtherServers(t *testing.T) {
+	t.Parallel()
 	good := probedServers[""]()
 	t.Run("L022", func(t *testing.T) {
 		t.Parallel()
