@@ -198,7 +198,7 @@ func TestHTTPStream(t *testing.T) {
 	if status, _, body, _ := post(t, url, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"change"}}`, "Mcp-Session-Id: "+id); status != 200 {
 		t.Fatalf("%d %s", status, body)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

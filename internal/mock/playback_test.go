@@ -150,7 +150,7 @@ func exchangeOf(t *testing.T, p *Player, script []wire.Frame) (crossed []wire.Fr
 			}
 			f.Raw = line
 			crossed = append(crossed, f)
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("nothing came instead of %s", f.Raw)
 		}
 	}
