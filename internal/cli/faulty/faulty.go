@@ -99,7 +99,7 @@ func ConnectTime(f *cmdutil.Factory) time.Duration {
 }
 
 // Start reads the rules and listens on the control socket. It returns nil without the flags. The
-// caller must call End.
+// caller must call End, or Close if it fails before it serves.
 func (o *Options) Start(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
 	if !o.HasRules() && o.report == "" && o.seed == "" {
 		return nil, nil
@@ -273,14 +273,23 @@ func (s *Faults) observe(frame wire.Frame) {
 	s.judge.Add(frame)
 }
 
+// Close closes the sockets, for a command that fails before it serves. It may be called again, after End
+// too. Nil Faults do nothing.
+func (s *Faults) Close() {
+	if s == nil {
+		return
+	}
+	s.closeControl()
+	s.closeLive()
+}
+
 // End closes the sockets, writes the report and notes rules that never fired. It returns an error
 // if the report cannot be written. Nil Faults do nothing.
 func (s *Faults) End() error {
 	if s == nil {
 		return nil
 	}
-	s.closeControl()
-	s.closeLive()
+	s.Close()
 	s.mu.Lock()
 	s.judge.AdvanceTo(s.factory.Now())
 	verdicts := s.judge.Verdicts()

@@ -57,7 +57,7 @@ type bench struct {
 const patience = 3 * time.Second
 
 // openBench starts to listen and to record. The caller must call end.
-func openBench(ctx context.Context, f *cmdutil.Factory, o *options) (*bench, error) {
+func openBench(ctx context.Context, f *cmdutil.Factory, o *options) (_ *bench, err error) {
 	link := proxy.LinkHTTP
 	if strings.Contains(strings.Join(o.client, " "), commandWord) {
 		link = proxy.LinkStdio
@@ -66,6 +66,11 @@ func openBench(ctx context.Context, f *cmdutil.Factory, o *options) (*bench, err
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			faults.Close()
+		}
+	}()
 	listener, out := cmdutil.ListenLoopback("--listen", o.listen)
 	if !out.OK() {
 		return nil, cmdutil.Exit(out)

@@ -152,6 +152,7 @@ func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 	if err != nil {
 		return err
 	}
+	defer faults.Close()
 	if o.stdio {
 		// A signal does not interrupt a read of the input, so it must end the process.
 		return mockStdio(ctx, f, script, faults)

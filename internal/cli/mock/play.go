@@ -214,6 +214,7 @@ func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *mock.Playe
 	if err != nil {
 		return err
 	}
+	defer faults.Close()
 	f.IsConnected.Store(true)
 	if o.stdio {
 		onReady()

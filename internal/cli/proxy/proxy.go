@@ -142,6 +142,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	if err != nil {
 		return err
 	}
+	defer faults.Close()
 	f.IsConnected.Store(true) // so that a signal waits for the end of the recording
 	listener, out := cmdutil.ListenLoopback("--listen", o.listen)
 	if !out.OK() {

@@ -135,6 +135,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	if err != nil {
 		return err
 	}
+	defer faults.Close()
 	f.Record.Quiet.Store(f.Verbose == 0) // stderr is the server's
 	f.Secrets.LearnCommand(argv)
 	endTrace, err := o.trace.StartRelay(f, connect.CommandLine(argv))

@@ -51,6 +51,7 @@ func runWatchedTap(ctx context.Context, f *cmdutil.Factory, argv []string, o tap
 	if err != nil {
 		return err
 	}
+	defer faults.Close()
 	f.Record.Quiet.Store(f.Verbose == 0)
 	f.Secrets.LearnCommand(argv)
 	endTrace, err := o.trace.StartRelay(f, connect.CommandLine(argv))

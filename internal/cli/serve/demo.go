@@ -71,6 +71,7 @@ func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
 	if err != nil {
 		return err
 	}
+	defer faults.Close()
 	f.IsConnected.Store(true)
 	if o.stdio {
 		in, to, end := faults.Stdio(f, "demo")

@@ -78,10 +78,10 @@ func (s *Server) Listen(path string) (done func(), err error) {
 			go s.serve(conn)
 		}
 	}()
-	return func() {
+	return sync.OnceFunc(func() { // once: another process may take the path afterwards
 		l.Close()
 		_ = os.Remove(path)
-	}, nil
+	}), nil
 }
 
 // A client is a connection. It owns the filter that selects the messages it holds.
