@@ -93,7 +93,7 @@ func appSite(t *testing.T, b *chromium.Browser, a *fakeActor) (*chromium.Page, *
 
 // showApp shows the app of the actor on the page.
 func showApp(p *chromium.Page) {
-	p.Eval(`import('/act.js').then(act => act.post('app', { target: 't', tool: 'show' })).then(app => import('/lib.js').then(lib => lib.set({ app: { ...app, call: { target: 't', tool: 'show' }, input: { a: 1 }, result: { content: [{ type: 'text', text: 'the result' }] }, at: 1 } })))`, nil)
+	p.Eval(`import('/act.js').then(act => act.post('app', { target: 't', tool: 'show' })).then(app => Promise.all([import('/lib.js'), import('/app.js')]).then(([lib, { AppPanel }]) => lib.set({ app: { ...app, Panel: AppPanel, call: { target: 't', tool: 'show' }, input: { a: 1 }, result: { content: [{ type: 'text', text: 'the result' }] }, at: 1 } })))`, nil)
 	p.Await(`document.querySelector('.app-box iframe')`)
 }
 

@@ -1,33 +1,12 @@
-// The panel of an app: its frame, switches for theme and width, and its messages.
+// The panel of an app: its frame, switches for theme and width, and its messages. It is loaded when an app is shown.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, showToast, showError, formatTime, formatBytes, countNoun, safeURL, tryParseJSON } from './lib.js';
+import { html, S, set, formatTime, formatBytes, countNoun, safeURL } from './lib.js';
 import { Pick, ask } from './ui.js';
-import { powerReason, post, postConfirmed } from './act.js';
+import { post } from './act.js';
 import { AppHost, hostContext, makeFrame, responseOf } from './host.js';
 
 const widths = [[390, 'Phone'], [768, 'Tablet'], [0, 'Full']];
 const systemTheme = () => S.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
-
-// AppButton shows the app of a tool. call has the target and the tool; read(), if given, returns its arguments and its result.
-export function AppButton({ call, read }) {
-  const no = powerReason('call')() || (read ? '' : 'call the tool first');
-  return html`<button class="act" aria-disabled=${!!no} title=${no ? 'Show app: ' + no : 'Render the page of the tool'} onClick=${() => no ? set({ toast: 'Show app: ' + no, bad: true }) : showApp(call, read)}>Show app</button>`;
-}
-async function showApp(call, read) {
-  showToast('Reading the app…');
-  try {
-    const { input, result } = await read();
-    const app = await postConfirmed('app', call);
-    set({ toast: '', app: app ? { ...app, call, input, result, at: Date.now() } : null });
-  } catch (e) { showError(e); }
-}
-// recordedCall reads the arguments and the result of a recorded call.
-export async function recordedCall(data, key, detail) {
-  const d = detail || await data.get('row', { key });
-  const read = async body => body && tryParseJSON(body.cut ? await data.body({ key, frame: body.frame }) : body.text).value;
-  const [request, response] = [await read(d.request), await read(d.response)];
-  return { input: request && request.params && request.params.arguments, result: response && response.result };
-}
 
 // AppPanel shows S.app.
 export function AppPanel() {

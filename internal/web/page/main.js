@@ -4,7 +4,6 @@ import { html, S, set, typeFilter, openDialog, isFollowing, shownTalk, onDraw, s
 import { Patterns, FilterInput } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
 import { Home } from './home.js';
-import { AppPanel } from './app.js';
 import { Try } from './try.js';
 import { useData, catchKey, onKey, Button, Dialogs, Confirm, Asking, Waiting, WaitingBar, toggleWord, runActionByKey, showMatching } from './act.js';
 
@@ -15,7 +14,7 @@ const quickFilters = ['is:open', 'is:error', 'is:open,cancelled', 'has:question'
 function Filter({ data }) {
   const error = S.filter === S.asked && S.error, column = error && error.column ? error.column : 0;
   const enter = e => { set({ filter: S.filter }); e.target.blur(); };
-  return html`<div class="filter"><${FilterInput} data=${data} id="filter" label="Filter" placeholder=${data.inline ? 'Filter: words, all of which must match (the whole language needs mcpc)' : 'Filter: all of some words, method:tools/call, is:error, a or b  (/)'} value=${S.filter} column=${column} onText=${(text, isChosen) => isChosen ? set({ filter: text }) : typeFilter(text)} onEnter=${enter} />
+  return html`<div class="filter"><${FilterInput} data=${data} id="filter" type="search" label="Filter" placeholder=${data.inline ? 'Filter: words, all of which must match (the whole language needs mcpc)' : 'Filter: all of some words, method:tools/call, is:error, a or b  (/)'} value=${S.filter} column=${column} onText=${(text, isChosen) => isChosen ? set({ filter: text }) : typeFilter(text)} onEnter=${enter} />
     <p id="filter-error" class="wrong" role="status">${error ? (column ? `column ${column}: ` : '') + error.message : ''}</p>
     <div class="chips" role="group" aria-label="Quick filters">${quickFilters.slice(0, data.inline ? 2 : 9).map(c => html`<button aria-pressed=${S.filter.split(/\s+/).includes(c)} onClick=${() => set({ filter: toggleWord(S.filter, c) })}>${c}</button>`)}
       ${S.only && html`<button aria-pressed="true" onClick=${() => set({ only: '' })}>only ${S.only} ✕</button>`}
@@ -120,7 +119,7 @@ class App extends Component {
       ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${countNoun(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
       <div key="body" class=${'body' + (S.detail ? ' with-detail' : '') + (view === 'try' ? ' trying' : '')}>${view !== 'try' && html`<${Conversations} key="talks" />`}<section key="view" class="view" aria-label=${(shownViews().find(([id]) => id === view) || shownViews()[0])[1]}><${View} key=${view} data=${data} /></section>
         ${S.detail && html`<section key="detail" class="detail" aria-label="Detail"><${Detail} data=${data} /></section>`}</div>
-      ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}${S.app && html`<${AppPanel} key=${'app' + S.app.at} />`}<${Dialogs} /><${Confirm} /><${Asking} />`;
+      ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}${S.app && html`<${S.app.Panel} key=${'app' + S.app.at} />`}<${Dialogs} /><${Confirm} /><${Asking} />`;
   }
 }
 

@@ -5,7 +5,7 @@ import { List, Source, Tree, Dialog, Pick, nav, onCtrlEnter, copyText } from './
 import { Form, defaultValues, hasArguments } from './form.js';
 import { useDocs } from './views.js';
 import { post, postAndShow, postConfirmed, powerReason, addToFilter, logInTo } from './act.js';
-import { recordedCall } from './app.js';
+import { recordedCall } from './appbutton.js';
 
 // kinds lists the kinds of offers: id, plural, the verb of their request, and its method.
 const kinds = [['tool', 'Tools', 'Call', 'tools/call'], ['prompt', 'Prompts', 'Get', 'prompts/get'], ['resource', 'Resources', 'Read', 'resources/read'], ['template', 'Templates', 'Read', 'resources/read'], ['task', 'Tasks', 'Get', 'tasks/get']];

@@ -245,7 +245,7 @@ export const Pick = ({ label, list, value, onPick, cls = 'pick', children }) => 
 
 // FilterInput is a line for a filter, with suggestions below it. column is where the filter is wrong, from 1; 0 is nowhere.
 // onText gets the text, and whether a suggestion was chosen; onEnter gets the key Enter.
-export function FilterInput({ data, id, label, placeholder, value, column = 0, onText, onEnter }) {
+export function FilterInput({ data, id, type, label, placeholder, value, column = 0, onText, onEnter }) {
   const [list, setList] = useState([]), [at, setAt] = useState(-1), [open, setOpen] = useState(false), shown = open && list.length > 0;
   useEffect(() => {
     let left = false;
@@ -267,7 +267,7 @@ export function FilterInput({ data, id, label, placeholder, value, column = 0, o
   };
   const letters = [...value], rest = letters.slice(column - 1).join('');
   return html`<div class="line">${column > 0 && html`<div class="under" aria-hidden="true">${letters.slice(0, column - 1).join('')}<u>${rest.match(/^\S*/)[0] || ' '}</u></div>`}
-    <input id=${id} class="mono" type="search" role="combobox" aria-label=${label} aria-expanded=${shown} aria-controls="suggestions" aria-autocomplete="list" aria-invalid=${column > 0} aria-describedby=${id + '-error'}
+    <input id=${id} class="mono" type=${type} role="combobox" aria-label=${label} aria-expanded=${shown} aria-controls="suggestions" aria-autocomplete="list" aria-invalid=${column > 0} aria-describedby=${id + '-error'}
       aria-activedescendant=${at >= 0 ? 'suggestion-' + at : undefined} autocomplete="off" spellcheck=${false} placeholder=${placeholder} value=${value}
       onInput=${e => onText(e.target.value)} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 100)} onKeyDown=${keys} />
     ${shown && html`<ul id="suggestions" role="listbox" aria-label="Suggestions">${list.map((s, i) => html`<li role="option" id=${'suggestion-' + i} aria-selected=${i === at} onMouseDown=${e => { e.preventDefault(); choose(s); }}>

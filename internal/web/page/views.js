@@ -4,7 +4,7 @@ import { html, S, set, isFollowing, shownTalk, orAbsentText, showError, clearErr
 import { List, Source, Bar, Tree, Markdown, Pick, nav, takeKeys, rowHeight, rowTone, toneSigns, toneWords, phaseWords } from './ui.js';
 import { openMenu, addToFilter, Actions } from './act.js';
 import { openTryOf } from './try.js';
-import { AppButton, recordedCall } from './app.js';
+import { AppButton, recordedCall } from './appbutton.js';
 
 const stateSign = r => html`<span class=${'tone ' + rowTone(r)} title=${toneWords[rowTone(r)]}>${toneSigns[rowTone(r)]}</span>`;
 const stateHead = html`<span class="sr">state</span>`;
