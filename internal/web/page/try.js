@@ -177,10 +177,11 @@ export function Try({ data }) {
     if (e.key === 'Enter' && o) { e.preventDefault(); focusForm(); }
     else if (e.key === 'ArrowDown' || e.key === 'ArrowUp') { e.preventDefault(); nav.list.move(e.key === 'ArrowDown' ? 1 : -1); }
   };
+  const about = catalog && [catalog.title || catalog.server, catalog.version, catalog.revision].filter(Boolean).join(', ');
   const pick = target => target === S.server ? readCatalog(target) : openTry(target), names = [...new Set([...(S.status.own ? [''] : []), ...servers.map(s => s.name), S.server])];
   return html`<div class="try"><div class="offers">
     <div class="server"><select aria-label="Server" value=${S.server} onChange=${e => pick(e.target.value)}>${names.map(n => html`<option value=${n}>${n || (S.status.own ? 'the server of this view' : 'Choose a server')}</option>`)}</select><button aria-disabled=${!!(reading || no)} onClick=${() => !reading && !no && readCatalog(S.server)}>${reading ? 'Reading…' : catalog ? 'Reload' : 'Connect'}</button></div>
-    ${catalog && html`<p class="dim">${[catalog.title || catalog.server, catalog.version, catalog.revision].filter(Boolean).join(', ')}</p>${catalog.instructions && html`<details><summary>Instructions</summary><p class="text">${catalog.instructions}</p></details>`}`}
+    ${catalog && (catalog.instructions ? html`<details><summary>${about}: instructions</summary><p class="text">${catalog.instructions}</p></details>` : html`<p class="dim">${about}</p>`)}
     ${no && html`<p class="callout">Try is not allowed: ${no}</p>`}${problem && html`<p class="callout failed" role="alert">${problem}${found.login && html` <button class="main" onClick=${() => logInTo(S.server)}>Log in <kbd>L</kbd></button>`}</p>`}
     <input id="filter" type="search" aria-label="Search by name, title and description" placeholder="Search  (/)" autocomplete="off" spellcheck=${false} value=${typed} onInput=${e => setTyped(e.target.value)} onKeyDown=${keys} />
     <${Pick} cls="chips" label="Kinds" value=${kind} onPick=${kind => set({ kind, offer: '' })} list=${(present.length ? present : kinds.slice(0, 1)).map(([k, name]) => [k, html`${name} <span class="dim">${(matches.get(k) || []).length.toLocaleString('en')}</span>`])} />
