@@ -217,7 +217,8 @@ func diffLines(d *detail, w int) []tabLine {
 	if d.diff.err != nil {
 		return wrapped(cells.Bad, d.diff.err.Error(), w)
 	}
-	lines := []tabLine{{line: cells.TextLine(cells.Faint, "- "+d.diff.otherKey+", "+d.diff.otherName+"   + "+d.key+", this exchange")}}
+	sides := "- " + d.diff.otherKey + ", " + d.diff.otherName + "   + " + d.key + ", this exchange"
+	lines := []tabLine{{line: cells.TextLine(cells.Faint, sides)}}
 	for _, side := range []struct {
 		name    string
 		changes []view.Change

@@ -19,7 +19,7 @@ export const html = htm.bind((type, props, ...children) => {
 });
 
 // views lists the views: id, name, key. shownViews leaves out Home if there are no servers to show, and Try in a file.
-export const views = [['talk', 'Talk', '1'], ['table', 'Table', '2'], ['time', 'Time', '3'], ['tools', 'Tools', '4'], ['streams', 'Streams', '5'], ['secrets', 'Secrets', '6'], ['try', 'Try', 'T'], ['home', 'Home', 'H']];
+export const views = [['talk', 'Talk', '1'], ['table', 'Table', '2'], ['time', 'Time', '3'], ['tools', 'Tools', '4'], ['streams', 'Streams', '5'], ['secrets', 'Secrets', '6'], ['home', 'Home', 'H'], ['try', 'Try', 'T']];
 export const shownViews = () => views.filter(([id]) => (id !== 'home' || S.status.home) && (id !== 'try' || !S.status.file));
 
 // S is the state; set changes it and draws once in the next frame.

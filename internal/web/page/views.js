@@ -153,13 +153,13 @@ export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label
 export const Streams = ({ data }) => html`<${Docs} data=${data} name="streams" label="Streams" empty="No stream of server-sent events." keyOf=${s => s.row + s.what + s.opened} rowClass=${s => s.problem ? 'failed' : s.open ? 'open' : 'ok'}
   cols=${[
     { head: 'opened', cls: 'time', cell: s => formatTime(s.opened) }, { head: stateHead, cls: 'sign', cell: s => stateSign({ failed: s.problem, state: s.open ? 'open' : 'done' }) }, { head: 'client', cls: 'p', cell: s => s.client }, { head: 'server', cls: 'p', cell: s => s.server },
-    { head: 'what', cls: 'm', cell: s => s.what }, { head: 'events', cls: 'num', cell: s => s.events }, { head: 'last id', cls: 's', cell: s => s.lastId || '' }, { head: 'quiet', cls: 'num', cell: s => formatSeconds(s.quiet) },
-    { head: 'what happened to it', cls: 'notes', cell: s => s.text }]}
+    { head: 'what', cls: 'm', cell: s => s.what }, { head: 'events', cls: 'num', cell: s => s.events }, { head: 'last id', cls: 's', cell: s => s.lastId || '' }, { head: 'silent', cls: 'num', cell: s => formatSeconds(s.quiet) },
+    { head: 'how it went', cls: 'notes', cell: s => s.text }]}
   more=${s => html`<h2>${s.what}</h2><p>${s.text}</p><button onClick=${() => showRow(s.row, { tab: 'events' })}>Its events</button>`} />`;
 
 export const Secrets = ({ data }) => html`<${Docs} data=${data} name="secrets" label="Secrets" empty="No secret was hidden." keyOf=${s => s.hash} rowClass=${s => s.servers.length > 1 ? 'cancelled' : 'ok'}
   cols=${[
-    { head: 'hash', cls: 's', cell: s => s.hash }, { head: 'kind', cls: 's', cell: s => s.kind }, { head: 'times', cls: 'num', cell: s => s.times }, { head: 'where', cls: 'm', cell: s => s.places.join(', ') },
+    { head: 'hash', cls: 's', cell: s => s.hash }, { head: 'kind', cls: 's', cell: s => s.kind }, { head: 'times', cls: 'num', cell: s => s.times }, { head: 'places', cls: 'm', cell: s => s.places.join(', ') },
     { head: 'servers', cls: 'notes', cell: s => (s.servers.length > 1 ? '⚠ also seen in: ' : '') + s.servers.join(', ') }]}
   more=${s => html`<h2>${s.kind}</h2><p>${countNoun(s.times, 'time')}, in ${s.places.join(', ')}, to ${s.servers.join(' and ')}.</p><button onClick=${() => addToFilter('secret:' + quoteValue(s.hash))}>Where it was</button>`} />`;
 
