@@ -66,8 +66,8 @@ command that is not trusted. A page needs the power call for it.
 With -- COMMAND mcpc starts that server and records its traffic. The view begins
 with Try, unless a FILTER is given, and can call the tools of the server. At the
 terminal --allow call also starts servers that are configured or remembered.
---mcp serves the recordings to an agent instead, as an MCP server over stdio with
-read-only tools.`,
+--mcp serves the recordings to an agent instead, as an MCP server over stdio
+with read-only tools.`,
 		Example: `  mcpc inspect
   mcpc inspect --web
   mcpc inspect bug.mcpcz.html
