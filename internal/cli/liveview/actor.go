@@ -2,6 +2,7 @@ package liveview
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/connect/pin"
+	"mcpc/internal/diff"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/live/control"
@@ -135,10 +138,11 @@ func (a *Actor) Start(ctx context.Context, command Command) wire.Outcome {
 	}
 	a.ownServer.Store(c)
 	// The recorded tools/list makes the tools appear in the view.
-	_, out = c.Listed(ctx, connect.ToolKind, nil)
+	list, out := c.Listed(ctx, connect.ToolKind, nil)
 	if out.Kind == wire.Signal {
 		return out
 	}
+	s.tools = list.Items
 	a.followLists(c, s.Watched != nil)
 	a.following.Go(func() { a.followStarted(s) })
 	return wire.Outcome{} // a server without tools can be inspected too
@@ -149,6 +153,7 @@ func (a *Actor) Start(ctx context.Context, command Command) wire.Outcome {
 type startedServer struct {
 	Command
 	changed, renewed chan struct{}
+	tools            []json.RawMessage // as they were listed last
 }
 
 // dialUntilMended starts the server of the view and connects to it. If that fails and files are watched, it
@@ -229,13 +234,27 @@ func (a *Actor) followStarted(s *startedServer) {
 			}
 			before := a.ownServer.Swap(next)
 			a.followLists(next, true)
-			_, _ = next.Listed(a.ctx, connect.ToolKind, nil)
+			a.listStarted(s)
 			a.countListChange()
 			a.renewSubscriptions(next)
 			before.Close(a.ctx)
 		case <-s.changed:
-			_, _ = a.ownServer.Load().Listed(a.ctx, connect.ToolKind, nil) // its row shows a failure
+			a.listStarted(s)
 		}
+	}
+}
+
+// listStarted lists the tools of the view's own server. If the server is watched, a notice says how they
+// differ from the tools that were listed before. A failure is shown by its row.
+func (a *Actor) listStarted(s *startedServer) {
+	list, out := a.ownServer.Load().Listed(a.ctx, connect.ToolKind, nil)
+	if !out.OK() {
+		return
+	}
+	changes := diff.Compare(diff.Snapshot{Tools: s.tools}, diff.Snapshot{Tools: list.Items}, pin.Options())
+	s.tools = list.Items
+	if s.Watched != nil && len(changes) > 0 {
+		a.showNotice(a.Factory.Secrets.Text(describeChanges(changes)))
 	}
 }
 

@@ -1,8 +1,12 @@
 package liveview
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
+	"mcpc/internal/diff"
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/reload"
 	"mcpc/internal/render/term"
@@ -50,6 +54,24 @@ func (a *Actor) lastNotice() (text string, count int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.notice, a.noticeCount
+}
+
+// describeChanges returns a sentence about the changes of a server's definitions, the most severe ones first.
+func describeChanges(changes []diff.Change) string {
+	const maxNamed = 3
+	sorted := slices.SortedStableFunc(slices.Values(changes), func(a, b diff.Change) int { return cmp.Compare(b.Level, a.Level) })
+	var named []string
+	for _, c := range sorted[:min(len(sorted), maxNamed)] {
+		text := c.Subject.String() + ": " + c.Text
+		if c.Level > diff.Harmless {
+			text += " (" + c.Level.String() + ")"
+		}
+		named = append(named, text)
+	}
+	if more := len(sorted) - len(named); more > 0 {
+		named = append(named, english.Plural(more, "more change"))
+	}
+	return strings.Join(named, "; ")
 }
 
 // withoutTap returns the outcome of a failed start for a user who did not ask for a tap: if the tap made

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/diff"
 	"mcpc/internal/live/view"
 	"mcpc/internal/wire"
 )
@@ -52,6 +53,58 @@ func TestNoticesOfTapAreShown(t *testing.T) {
 	}
 	if got := v.Status().Notice; got != "restarted␛[31m" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// stricter is a server whose tool requires an argument after the first list.
+const stricter = `
+required=
+while read -r line; do
+	id=$(printf %s "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+	result='{}'
+	case $line in
+	*'"initialize"'*)
+		result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}' ;;
+	*'"tools/list"'*)
+		result='{"tools":[{"name":"get-weather","inputSchema":{"type":"object","properties":{"city":{"type":"string"}}'$required'}}]}' ;;
+	esac
+	[ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+	case $line in
+	*'"tools/list"'*)
+		[ -n "$required" ] && continue
+		required=',"required":["city"]'
+		printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n' ;;
+	esac
+done`
+
+// After a change of a watched server, a notice says how its tools differ.
+func TestNoticeSaysHowToolsDiffer(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "2025-11-25")
+	start(t, v, Command{Argv: []string{"sh", "-c", stricter}, Watched: []string{"node", "server.js"}})
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	for seq := uint64(0); v.Status().Notices == 0; seq = v.Wait(ctx, seq) {
+		if ctx.Err() != nil {
+			t.Fatal("no notice")
+		}
+	}
+	if got := v.Status().Notice; !strings.Contains(got, "tool get-weather: ") || !strings.Contains(got, "city") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// The most severe changes come first, and the rest is counted.
+func TestDescribeChanges(t *testing.T) {
+	tool := func(name string) diff.Subject { return diff.Subject{Kind: diff.Tool, Name: name} }
+	got := describeChanges([]diff.Change{
+		{Subject: tool("a"), Text: "was added"},
+		{Subject: tool("b\x1b[31m"), Text: "is gone", Level: diff.Breaking},
+		{Subject: tool("c"), Text: "was added"},
+		{Subject: tool("d"), Text: "says more", Level: diff.Risky},
+	})
+	if want := "tool b␛[31m: is gone (breaking); tool d: says more (risky); tool a: was added; 1 more change"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
