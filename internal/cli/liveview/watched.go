@@ -59,7 +59,8 @@ func (a *Actor) lastNotice() (text string, count int) {
 // describeChanges returns a sentence about the changes of a server's definitions, the most severe ones first.
 func describeChanges(changes []diff.Change) string {
 	const maxNamed = 3
-	sorted := slices.SortedStableFunc(slices.Values(changes), func(a, b diff.Change) int { return cmp.Compare(b.Level, a.Level) })
+	mostSevereFirst := func(a, b diff.Change) int { return cmp.Compare(b.Level, a.Level) }
+	sorted := slices.SortedStableFunc(slices.Values(changes), mostSevereFirst)
 	var named []string
 	for _, c := range sorted[:min(len(sorted), maxNamed)] {
 		text := c.Subject.String() + ": " + c.Text
