@@ -411,6 +411,16 @@ type sender struct {
 	show func(m *model, sent *view.Sent) tea.Cmd
 }
 
+// sendingText is the message until a request is on the screen. It is in the place of the keys.
+const sendingText = "sending…"
+
+// hideSendingText shows the keys again, in the place of sendingText.
+func (m *model) hideSendingText() {
+	if m.statusLine.flash == sendingText {
+		m.statusLine.flash = ""
+	}
+}
+
 // send sends a request, and then shows its exchange. If the request needs the user's consent, it asks the
 // question, and sends the request after the consent.
 func (m *model) send(question string, r sender) tea.Cmd {
@@ -422,7 +432,7 @@ func (m *model) send(question string, r sender) tea.Cmd {
 // the Actor still needs the user's consent, sendAs asks, and calls itself after the consent.
 func (m *model) sendAs(question string, r sender, confirmed bool) tea.Cmd {
 	actor := m.opt.Actor
-	m.showMessage("sending…")
+	m.showMessage(sendingText)
 	if r.begin != nil {
 		r.begin(m)
 	}

@@ -298,6 +298,7 @@ func TestQuestionOfTheSentRequestOpensByItself(t *testing.T) {
 			p.keys("enter")
 			if isWaiting {
 				p.m.try.running = p.m.act.request
+				p.m.showMessage(sendingText)
 			}
 			a.mu.Lock()
 			a.questions = []view.Question{asks()}
@@ -307,6 +308,7 @@ func TestQuestionOfTheSentRequestOpensByItself(t *testing.T) {
 			if isOpen := p.m.act.answering.ID != ""; isOpen != isWaiting {
 				t.Errorf("waiting %t: the form of the question is open: %t", isWaiting, isOpen)
 			}
+			p.hides(sendingText)
 		})
 	}
 }

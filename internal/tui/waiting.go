@@ -90,6 +90,7 @@ func (m *model) openOwnQuestion() {
 	isWaiting := m.focus == paneForm && m.dialog == nil && a.request != nil && a.request == m.try.running
 	q := a.firstQuestion()
 	if isWaiting && q != nil && !q.Watched {
+		m.hideSendingText()
 		m.answerNext()
 	}
 }
