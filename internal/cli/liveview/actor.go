@@ -279,11 +279,12 @@ func (a *Actor) Close(ctx context.Context) wire.Outcome {
 // hasServer reports whether the view has started a server, and the server has answered.
 func (a *Actor) hasServer() bool { return a.ownServer.Load() != nil }
 
-// Powers returns the actions that the user allowed. The tools of the view's own server can be
-// called without --allow, because the user gave its command.
+// Powers returns the actions that the user allowed. The view's own server can be sent requests without
+// --allow, because the user gave its command.
 func (a *Actor) Powers() view.Powers {
 	p := a.allowed()
 	p.Call = p.Call || a.hasServer()
+	p.Resend = p.Resend || a.hasServer()
 	return p
 }
 

@@ -68,7 +68,7 @@ type outgoing struct {
 // question if the user must agree to something first, but an edited message needs no agreement to send it to
 // its server. confirmed is set if the user confirmed the question that the previous call returned.
 func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
-	if !a.allowed().Resend {
+	if !a.Powers().Resend {
 		return view.Sent{}, view.NotAllowed{Power: "resend"}
 	}
 	g := a.separateInvocation()
@@ -100,6 +100,9 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 	r.server, err = a.serverOf(g, found)
 	if err != nil {
 		return view.Sent{}, err
+	}
+	if r.server != "" && !a.allowed().Resend {
+		return view.Sent{}, view.NotAllowed{Power: "resend"}
 	}
 	if message != nil { // the user edited it in a dialog that names the server
 		a.agreeToServer(r.server)

@@ -3,6 +3,7 @@ package liveview
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -393,6 +394,34 @@ func TestResendAsksForServerUnlessEdited(t *testing.T) {
 	sent, err = again.Actor.Resend(t.Context(), first.Key, message, false)
 	if err != nil || sent.Confirm != "" || s.calls.Load() != 2 {
 		t.Errorf("edited: %+v, %v, %d calls", sent, err, s.calls.Load())
+	}
+}
+
+// Without the power to send again, only requests to the view's own server are.
+func TestResendToOwnServerNeedsNoPower(t *testing.T) {
+	t.Parallel()
+	s := newBigServer(t, 500)
+	v := tryView(t, "")
+	if _, err := v.Actor.Catalog(t.Context(), s.URL); err != nil {
+		t.Fatal(err)
+	}
+	start(t, v, Command{Argv: []string{"sh", "-c", stricter}})
+	for target, r := range map[string]view.Request{
+		s.URL: {Kind: view.KindTool, Name: "tool-8", Arguments: json.RawMessage(`{"n":7}`)},
+		"":    {Kind: view.KindTool, Name: "get-weather", Arguments: json.RawMessage(`{"city":"Bern"}`)},
+	} {
+		r.Target = target
+		first, err := v.Actor.Request(t.Context(), r)
+		if err != nil || first.Key == "" {
+			t.Fatalf("%s: %+v, %v", target, first, err)
+		}
+		again, err := v.Actor.Resend(t.Context(), first.Key, nil, false)
+		if refused := errors.As(err, &view.NotAllowed{}); refused != (target != "") || again.Key == first.Key {
+			t.Errorf("%q: %+v, %v", target, again, err)
+		}
+	}
+	if n := s.calls.Load(); n != 1 {
+		t.Errorf("the other server was called %d times", n)
 	}
 }
 
