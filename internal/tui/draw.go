@@ -290,6 +290,8 @@ func (m *model) footerHints() []string {
 	switch {
 	case m.dialog != nil:
 		return m.dialog.hints()
+	case m.focus == paneFilter && m.view == viewTry:
+		return []string{"Enter form", "↑↓ choose", "Tab list", "Esc clear"}
 	case m.focus == paneFilter:
 		return []string{"Enter keep", "Tab complete", "↑↓ choose", "Esc back"}
 	case m.focus == paneForm && m.act.request != nil:

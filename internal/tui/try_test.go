@@ -54,7 +54,9 @@ func TestTrySearchesNamesTitlesAndDescriptions(t *testing.T) {
 func TestTrySearchFindsOtherKinds(t *testing.T) {
 	a := newActor()
 	tries(t, 120, 30, a, func(p *player) {
-		p.keys("/").types("city").keys("enter")
+		p.keys("/").types("city")
+		p.shows("Enter form")
+		p.keys("enter")
 		p.shows("try demo://{city} at Git Hub", "[ Read ]", "Ctrl-S read")
 		p.types("Bern").keys("ctrl+s")
 		p.did(a, `request  template demo://{city} {"city":"Bern"}`)
