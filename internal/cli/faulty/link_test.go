@@ -18,6 +18,14 @@ import (
 	"mcpc/internal/proxy"
 )
 
+// A tap that records nothing, as for inspect --watch, answers a view without the number of a run.
+func TestControlOfCommandWithoutRecording(t *testing.T) {
+	s := &Faults{factory: cmdutil.New(nil, nil, nil)}
+	if hello := s.newServer().Hello(); hello.Run != 0 {
+		t.Errorf("got %+v", hello)
+	}
+}
+
 // A client of mcpc sends to the faults the requests for a server, and the path, the query and the
 // Host field arrive as they would without faults.
 func TestFaultsPassClientTrafficUnchanged(t *testing.T) {

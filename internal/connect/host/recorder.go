@@ -55,6 +55,14 @@ type Recording struct {
 	capture *rows.Capture
 }
 
+// Run returns the number of the run. It returns 0 if the run has no number, or if nothing is recorded.
+func (r *Recording) Run() int {
+	if r.Recorder == nil {
+		return 0
+	}
+	return r.Recorder.Run()
+}
+
 // OffWord is the value of --record that disables the recording.
 const OffWord = "off"
 
