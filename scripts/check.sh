@@ -40,16 +40,10 @@ quick_lanes=("format tests-quick")
 # The packages in which goroutines share memory. They are tested with the race detector, all others
 # without it: it takes five times the processor time.
 raced=(
-	./internal/{bench,capture,compress/packed,demo,httpconn,jsonraw,judge,mcpserver,mock,proxy}
+	./internal/{bench,capture,capture/rows,compress/packed,demo,httpconn,jsonraw,judge,match/...,mcpserver,mock,proxy}
 	./internal/{cli,cli/batch,cli/check/probe,cli/cmdutil,cli/console,cli/faulty,cli/inspect,cli/liveview,cli/serve,cli/session}
 	./internal/{client,client/auth,client/keepalive,client/process,client/transport,connect,connect/gateway,connect/host}
 	./internal/{live,live/control,otlp/send,reload,render/term,sliceutil,spool,telemetry,tui,web}
-)
-
-# In these packages most tests are searches in one goroutine. Only the tests with AtOnce in their names are tested
-# with the race detector, all tests without it.
-raced_in_part=(
-	./internal/{capture/rows,match}
 )
 
 format() {
@@ -81,9 +75,7 @@ staticcheck() {
 }
 
 race() {
-	export CGO_ENABLED=1 GORACE=atexit_sleep_ms=50
-	go test -race -tags programs -vet=off -timeout 20m -parallel 6 "${raced[@]}"
-	go test -race -vet=off -timeout 20m -parallel 6 -run AtOnce "${raced_in_part[@]}"
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -tags programs -vet=off -timeout 20m -parallel 6 "${raced[@]}"
 }
 
 # tests tests all other packages, with the tests that start programs of the machine.

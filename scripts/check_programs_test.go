@@ -26,10 +26,7 @@ var commandsOf = map[string][]string{
 	"staticcheck": {"go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./..."},
 	"windows":     {"windows.sh"},
 	"release":     {"go -C scripts/release vet .", "release.sh --only linux/amd64,windows/amd64 --twice", "try.sh dist"},
-	"race": {
-		"go test -race -tags programs -vet=off -timeout 20m -parallel 6 ./internal/bench ./internal/capture ",
-		"go test -race -vet=off -timeout 20m -parallel 6 -run AtOnce ./internal/capture/rows ./internal/match",
-	},
+	"race":        {"go test -race -tags programs -vet=off -timeout 20m -parallel 6 ./internal/bench ./internal/capture "},
 	"tests": {
 		"go list ./...", "go list ./internal/bench ./internal/capture ",
 		"go test -tags programs -vet=off -timeout 20m -parallel 6 mcpc/not-raced",
@@ -173,10 +170,22 @@ var notRaced = map[string]string{
 
 // Each package that starts goroutines is tested with the race detector, or has a reason why not.
 func TestConcurrentPackagesAreRaced(t *testing.T) {
-	raced := packagesIn(t, "raced")
-	inPart := packagesIn(t, "raced_in_part")
+	text, err := os.ReadFile("check.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, ok := strings.Cut(string(text), "\nraced=(\n")
+	if !ok {
+		t.Fatal("check.sh has no list of raced packages")
+	}
+	list, _, _ = strings.Cut(list, "\n)\n")
+	out, err := exec.Command("bash", "-c", "printf '%s\\n' "+strings.ReplaceAll(list, "\n", " ")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raced := strings.Fields(string(out))
 	concurrent := map[string]bool{}
-	err := filepath.WalkDir("../internal", func(name string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir("../internal", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata") ||
 			strings.HasPrefix(name, "../internal/tests/") {
 			return err
@@ -194,66 +203,13 @@ func TestConcurrentPackagesAreRaced(t *testing.T) {
 			above, all := strings.CutSuffix(pattern, "/...")
 			return pattern == dir || all && strings.HasPrefix(dir+"/", above+"/")
 		})
-		isRaced = isRaced || slices.Contains(inPart, dir)
 		if _, excused := notRaced[dir]; goroutines && isRaced == excused {
 			t.Errorf("%s starts goroutines: raced %v, with a reason why not: %v", dir, isRaced, excused)
 		}
 	}
-	for _, pattern := range slices.Concat(raced, inPart) {
+	for _, pattern := range raced {
 		if _, err := os.Stat(filepath.Join("..", strings.TrimSuffix(pattern, "/..."))); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// packagesIn returns the packages in an array of check.sh.
-func packagesIn(t *testing.T, name string) []string {
-	t.Helper()
-	text, err := os.ReadFile("check.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, list, ok := strings.Cut(string(text), "\n"+name+"=(\n")
-	if !ok {
-		t.Fatalf("check.sh has no list %s", name)
-	}
-	list, _, _ = strings.Cut(list, "\n)\n")
-	out, err := exec.Command("bash", "-c", "printf '%s\\n' "+strings.ReplaceAll(list, "\n", " ")).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Fields(string(out))
-}
-
-// sharesNothing are tests with goroutines that share no memory, in packages that are raced in part.
-var sharesNothing = []string{"TestRunsOfManyProcesses"}
-
-// In a package that is raced in part, the tests that start goroutines are among the raced ones.
-func TestGoroutinesOfPartlyRacedPackagesAreRaced(t *testing.T) {
-	for _, dir := range packagesIn(t, "raced_in_part") {
-		files, err := filepath.Glob(filepath.Join("..", dir, "*_test.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, %v", dir, len(files), err)
-		}
-		raced := 0
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, function := range strings.Split(string(text), "\nfunc ")[1:] {
-				name, _, _ := strings.Cut(function, "(")
-				if !startsGoroutine.MatchString(function) || slices.Contains(sharesNothing, name) {
-					continue
-				}
-				raced++
-				if !strings.Contains(name, "AtOnce") {
-					t.Errorf("%s: %s starts goroutines, and its name has no AtOnce", file, name)
-				}
-			}
-		}
-		if raced == 0 {
-			t.Errorf("%s has no raced test", dir)
 		}
 	}
 }

@@ -22,7 +22,7 @@ skipped=(
 	TestCurl                               # run a POSIX shell
 	TestPrintGivesTheBytes
 	TestScriptEndsWhereAVariableIsNotSet
-	TestLongFramesOfTwoRecordersAtOnce     # Wine looks for the end of a file and appends there in two steps
+	TestInterleavedLongFrames              # Wine looks for the end of a file and appends there in two steps
 	TestRunsOfManyProcesses                # Wine fails to start fifty processes at once
 )
 in_cmd='^TestBrokenPipeIsRecognized$'

@@ -216,7 +216,7 @@ func TestCompressedRunsAreDeleted(t *testing.T) {
 }
 
 // Several commands compress the same runs while others read them.
-func TestCompressAndReadAtOnce(t *testing.T) {
+func TestCompressAtTheSameTime(t *testing.T) {
 	const runs = 8
 	ring, _ := ringOf(t, runs)
 	var all sync.WaitGroup

@@ -23,7 +23,7 @@ func frame(i int) wire.Frame {
 	return wire.Frame{Seq: uint64(i), Time: noon, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i)}
 }
 
-func TestRecorderWritesFramesTappedAtOnce(t *testing.T) {
+func TestRecorderWritesARun(t *testing.T) {
 	ring := capture.NewRing(filepath.Join(t.TempDir(), "state", "traffic"))
 	var secrets redact.Secrets
 	secrets.Learn("a-known-secret")

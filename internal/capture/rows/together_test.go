@@ -175,7 +175,7 @@ func TestLineOfAnUnknownRun(t *testing.T) {
 }
 
 // A long frame is one line, too, even if two recorders write at the same time.
-func TestLongFramesOfTwoRecordersAtOnce(t *testing.T) {
+func TestInterleavedLongFrames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}
