@@ -277,6 +277,10 @@ func (p *fakeProcess) answer(m *wire.Message) string {
 		result = fmt.Sprintf(`{"tools":[{"name":%q}]%s}`, p.tools[cursor], next)
 	case "prompts/list":
 		result = `{"prompts":[` + p.prompts + `]}`
+	case "resources/list":
+		result = `{"resources":[]}`
+	case "resources/templates/list":
+		result = `{"resourceTemplates":[{"uriTemplate":"a:{b}","name":"a"}]}`
 	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "ping":
 		result = `{}`
 	default:
@@ -695,6 +699,19 @@ func TestOtherPromptsAreNoted(t *testing.T) {
 	p.allow("a")
 	h.expect(`{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`)
 	for !strings.Contains(receive(t, h.notes, "note about the prompts"), "the prompts have changed: 0 before, 1 now") {
+	}
+}
+
+// A server without resources that is restarted with a resource template reports a change of its resources.
+func TestFirstResourceTemplateIsNoted(t *testing.T) {
+	h, _ := openLegacy(t, nil)
+	h.await("listed", isListed)
+	p := h.restart()
+	p.capability = `,"resources":{}`
+	p.allow("a")
+	h.expect(`{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`)
+	want := "the resource templates have changed: 0 before, 1 now"
+	for !strings.Contains(receive(t, h.notes, "note about the resource templates"), want) {
 	}
 }
 

@@ -250,16 +250,29 @@ func (s *Server) refuse(g *generation, why string) bool {
 
 // A list is one of the lists that clients are notified about.
 type list struct {
-	// capability is what a server that has the list declares, and the name of its entries.
-	capability, method, notification string
+	// capability is what a server that has the list declares, and member has the entries in a result.
+	capability, member string
+	method             string
+	notification       string
 	// filter is the member of a subscription that asks for the notification.
 	filter string
+	// name is the name of the entries for the user.
+	name string
 }
 
+const (
+	resourcesChanged = "notifications/resources/list_changed"
+	resourcesFilter  = "resourcesListChanged"
+)
+
 var lists = []list{
-	{"tools", "tools/list", "notifications/tools/list_changed", "toolsListChanged"},
-	{"prompts", "prompts/list", "notifications/prompts/list_changed", "promptsListChanged"},
-	{"resources", "resources/list", "notifications/resources/list_changed", "resourcesListChanged"},
+	{"tools", "tools", "tools/list", "notifications/tools/list_changed", "toolsListChanged", "tools"},
+	{"prompts", "prompts", "prompts/list", "notifications/prompts/list_changed", "promptsListChanged", "prompts"},
+	{"resources", "resources", "resources/list", resourcesChanged, resourcesFilter, "resources"},
+	{
+		"resources", "resourceTemplates", "resources/templates/list", resourcesChanged, resourcesFilter,
+		"resource templates",
+	},
 }
 
 // isListChange reports whether a notification says that a list has changed.
@@ -325,7 +338,7 @@ func (s *Server) readList(
 			return nil, false
 		}
 		size += len(m.Raw)
-		page, err := m.ResultItems(l.capability)
+		page, err := m.ResultItems(l.member)
 		if err != nil {
 			return nil, false
 		}
@@ -365,7 +378,7 @@ func (s *Server) noteLists(g *generation, entries map[string][]json.RawMessage) 
 		}
 		s.notifyChanged(l)
 		if l.capability != "tools" { // ToolsChanged shows the tools
-			s.options.Note(fmt.Sprintf("the %s have changed: %d before, %d now", l.capability, len(was), len(is)))
+			s.options.Note(fmt.Sprintf("the %s have changed: %d before, %d now", l.name, len(was), len(is)))
 		}
 		if l.capability == "tools" {
 			before = append([]json.RawMessage{}, was...)
