@@ -84,12 +84,13 @@ func TestPageIsSmall(t *testing.T) {
 	}
 }
 
-// loadedFiles returns the files that a browser loads when it opens the page: the document, its style and icon, and its script
-// with all modules that the script imports. The panel of an app, the frame of an app and the data of a bundle are no part.
+// loadedFiles returns the files that a browser loads for the page: the document, its style and icon, its script with all
+// modules that the script imports, and the panel that it loads with the first app. Pages of their own, as the frame of an app
+// and a bundle, are no part.
 func loadedFiles(t *testing.T) []string {
 	t.Helper()
 	files := shipped(t)
-	loaded := []string{"index.html", "page.css", "icon.svg", "live.js"}
+	loaded := []string{"index.html", "page.css", "icon.svg", "live.js", "app.js"}
 	for i := 0; i < len(loaded); i++ {
 		for _, groups := range modulePatterns().imports.FindAllStringSubmatch(string(files[loaded[i]]), -1) {
 			if name := path.Join(path.Dir(loaded[i]), groups[4]); !slices.Contains(loaded, name) {
