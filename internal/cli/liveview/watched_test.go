@@ -44,14 +44,7 @@ func TestNoticesOfTapAreShown(t *testing.T) {
 		Argv:    []string{"sh", "-c", restarted, filepath.Join(t.TempDir(), "started")},
 		Watched: []string{"node", "server.js"},
 	})
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	for seq := uint64(0); v.Status().Notices == 0; seq = v.Wait(ctx, seq) {
-		if ctx.Err() != nil {
-			t.Fatal("no notice")
-		}
-	}
-	if got := v.Status().Notice; got != "restarted␛[31m" {
+	if got := firstNotice(t, v); got != "restarted␛[31m" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -82,14 +75,7 @@ func TestNoticeSaysHowToolsDiffer(t *testing.T) {
 	t.Parallel()
 	v := tryView(t, "2025-11-25")
 	start(t, v, Command{Argv: []string{"sh", "-c", stricter}, Watched: []string{"node", "server.js"}})
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	for seq := uint64(0); v.Status().Notices == 0; seq = v.Wait(ctx, seq) {
-		if ctx.Err() != nil {
-			t.Fatal("no notice")
-		}
-	}
-	if got := v.Status().Notice; !strings.Contains(got, "tool get-weather: ") || !strings.Contains(got, "city") {
+	if got := firstNotice(t, v); !strings.Contains(got, "tool get-weather: ") || !strings.Contains(got, "city") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -172,6 +158,19 @@ func start(t *testing.T, v *View, command Command) {
 	if out := v.Actor.Start(t.Context(), command); !out.OK() {
 		t.Fatal(out.Text)
 	}
+}
+
+// firstNotice waits for a notice of a view, and returns it.
+func firstNotice(t *testing.T, v *View) string {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	for seq := uint64(0); v.Status().Notices == 0; seq = v.Wait(ctx, seq) {
+		if ctx.Err() != nil {
+			t.Fatal("no notice")
+		}
+	}
+	return v.Status().Notice
 }
 
 // awaitGreet waits until the catalog has the prompt greet.
