@@ -411,10 +411,10 @@ type sender struct {
 	show func(m *model, sent *view.Sent) tea.Cmd
 }
 
-// sendingText is the message until a request is on the screen. It is in the place of the keys.
+// sendingText is the message until a request is on the screen. It hides the keys in the footer.
 const sendingText = "sending…"
 
-// hideSendingText shows the keys again, in the place of sendingText.
+// hideSendingText removes sendingText, so that the footer shows the keys again.
 func (m *model) hideSendingText() {
 	if m.statusLine.flash == sendingText {
 		m.statusLine.flash = ""

@@ -21,15 +21,15 @@ type Line []Span
 // Text sanitizes a text and returns it as a Span.
 func Text(r Role, text string) Span { return Span{clean(text), r} }
 
-// emojiJoiners are the characters that make one sign of several: the joiner of families, the variation
-// selector and the skin tones.
+// emojiJoiners are the characters that change the emoji before them or combine it with the next one: the
+// zero-width joiner, the variation selector and the skin tones.
 var emojiJoiners = strings.NewReplacer(
 	"\u200d", "", "\ufe0f", "",
 	"\U0001f3fb", "", "\U0001f3fc", "", "\U0001f3fd", "", "\U0001f3fe", "", "\U0001f3ff", "",
 )
 
 // clean sanitizes a text, and leaves out emojiJoiners: the program that draws the screen and the terminal
-// count the columns of joined signs differently, and the end of such a line would be lost.
+// count the columns of combined emoji differently, and the end of such a line would be lost.
 func clean(text string) string { return emojiJoiners.Replace(term.Line(text)) }
 
 // TextLine returns a Line of one Span.
