@@ -16,6 +16,8 @@ import (
 // changingActions returns the actions that change something or what is shown.
 func changingActions() []action {
 	return []action{
+		{"resend", []string{"r"}, "send the request again", (*model).resend},
+		{"edit-resend", []string{"E"}, "edit the request and send it again", (*model).editResend},
 		{"answer", []string{"a"}, "answer what a server asks", (*model).answerNext},
 		{"intercept", []string{"i"}, "hold messages that match a filter", (*model).intercept},
 		{"intercept-off", []string{"I"}, "release all held messages", func(m *model) tea.Cmd {
@@ -27,8 +29,6 @@ func changingActions() []action {
 		{"reveal", []string{"v"}, "show a held message with its secrets", (*model).reveal},
 		{"fault", []string{"b"}, "set a fault for the next such request", (*model).faultMenu},
 		{"faults", []string{"B"}, "list the faults that this view has set, to remove them", (*model).listFaults},
-		{"resend", []string{"r"}, "send the request again", (*model).resend},
-		{"edit-resend", []string{"E"}, "edit the request and send it", (*model).editResend},
 		{"try", []string{"t"}, "call a tool by a form; in Home, try a server", (*model).tryTool},
 		{"cancel", []string{"X"}, "cancel the request or the task of Try", (*model).cancelOffer},
 		{"subscribe", []string{"u"}, "follow the updates of a resource of Try", (*model).toggleSubscription},

@@ -14,16 +14,17 @@ import (
 
 // An actor is a view.Actor that writes down what it is asked to do.
 type actor struct {
-	mu        sync.Mutex
-	did       []string
-	questions []view.Question
-	held      []view.Held
-	faults    []view.ArmedFault
-	confirm   string
-	copied    string // a recorded request
-	refusal   error  // of answers
-	servers   []view.Server
-	login     *view.Login
+	changeCatalog func(*view.Catalog) // if not nil
+	mu            sync.Mutex
+	did           []string
+	questions     []view.Question
+	held          []view.Held
+	faults        []view.ArmedFault
+	confirm       string
+	copied        string // a recorded request
+	refusal       error  // of answers
+	servers       []view.Server
+	login         *view.Login
 }
 
 func newActor() *actor {
@@ -143,7 +144,11 @@ func (a *actor) Catalog(_ context.Context, target string) (view.Catalog, error) 
 	if target == "secure" && a.loginDone() == "" {
 		return view.Catalog{NeedsLogin: "HTTP 401"}, nil
 	}
-	return catalogOf(target), nil
+	catalog := catalogOf(target)
+	if a.changeCatalog != nil {
+		a.changeCatalog(&catalog)
+	}
+	return catalog, nil
 }
 
 func (a *actor) Complete(_ context.Context, c view.Completion) (view.Completed, error) {

@@ -294,17 +294,8 @@ func (m *model) footerHints() []string {
 		return []string{"Enter form", "↑↓ choose", "Tab list", "Esc clear"}
 	case m.focus == paneFilter:
 		return []string{"Enter keep", "Tab complete", "↑↓ choose", "Esc back"}
-	case m.focus == paneForm && m.act.request != nil:
-		hints := []string{"Tab next", "Space choose", "Ctrl-S " + strings.ToLower(m.act.request.verb()), "Esc close"}
-		if m.try.running == m.act.request {
-			hints = append([]string{"Ctrl-X cancel"}, hints...)
-		}
-		if item := m.act.form.currentItem(); item != nil {
-			hints = append(hints, "Ctrl-A add another item", "Ctrl-D remove it")
-		}
-		return hints
-	case m.focus == paneForm:
-		return []string{"Tab next", "Space choose", "Ctrl-S accept", "Esc back to the list, answers are kept"}
+	case m.focus == paneForm && m.act.form != nil:
+		return m.formHints()
 	case m.focus == paneHeld:
 		return []string{"Enter release", "e edit", "d drop", "v reveal", "a answer", "Esc back"}
 	case m.focus == paneConversations:
@@ -328,6 +319,29 @@ func (m *model) footerHints() []string {
 	return m.listHints()
 }
 
+// formHints returns the keys of the focused field or button of the form, and those of the form.
+func (m *model) formHints() []string {
+	f := m.act.form
+	hints := []string{"Tab next"}
+	if q := f.current(); q != nil && q.keyHint() != "" {
+		hints = []string{q.keyHint(), "Tab next"}
+	}
+	if m.act.request == nil {
+		return append(hints, "Ctrl-S accept", "Esc back to the list, answers are kept")
+	}
+	if f.hasButtonFocus() {
+		hints = []string{"Enter press", "←→ button", "Tab next", "1 talk"}
+	}
+	if m.try.running == m.act.request {
+		hints = append([]string{"Ctrl-X cancel"}, hints...)
+	}
+	hints = append(hints, "Ctrl-S "+strings.ToLower(m.act.request.verb()))
+	if f.currentItem() != nil {
+		hints = append(hints, "Ctrl-A add another item", "Ctrl-D remove it")
+	}
+	return append(hints, "Esc close")
+}
+
 // listHints returns the keys of the list of the current view.
 func (m *model) listHints() []string {
 	if m.view == viewTime {
@@ -337,6 +351,8 @@ func (m *model) listHints() []string {
 		"Enter detail",
 		"/ filter",
 		"? keys",
+		"r resend",
+		"E edit, resend",
 		"x export",
 		"y copy",
 		"f like this",

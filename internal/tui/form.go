@@ -77,8 +77,7 @@ func newForm(raw, given json.RawMessage, buttons ...string) *form {
 		f.root.shape = objectShape
 		f.root.setMembers(given)
 	}
-	f.focused = -1
-	f.moveFocus(1)
+	f.focusFirst()
 	return f
 }
 
@@ -189,8 +188,8 @@ func (q *field) setShape() {
 		q.Kind = question.Integer
 	case "boolean":
 		q.Kind = question.Boolean
-		q.Options = []question.Option{{Value: "false", Title: "no"}, {Value: "true", Title: "yes"}}
-		q.values = []json.RawMessage{json.RawMessage("false"), json.RawMessage("true")}
+		q.Options = []question.Option{{Value: "true", Title: "yes"}, {Value: "false", Title: "no"}}
+		q.values = []json.RawMessage{json.RawMessage("true"), json.RawMessage("false")}
 	case "array":
 		if _, isUniform := q.schema.Item(); isUniform {
 			q.shape = listShape
@@ -426,19 +425,40 @@ func (f *form) typeKey(name, text string) {
 	f.followNewItem(q, name)
 }
 
-// moveFocus moves the focus by step fields or buttons, after the last of which the first one follows. It
-// passes over required objects, whose heading takes no keys.
+// moveFocus moves the focus by step fields or buttons, after the last of which the first one follows, and
+// selects the text of the field. It passes over required objects, whose heading takes no keys.
 func (f *form) moveFocus(step int) {
 	all := f.fields()
 	n := len(all) + max(len(f.Buttons), 1)
 	for range n {
 		f.focused = (f.focused + step + n) % n
-		takesKeys := f.focused >= len(all) || all[f.focused].shape != objectShape || !all[f.focused].Required
-		if takesKeys {
+		if f.focused >= len(all) {
+			return // a button
+		}
+		q := all[f.focused]
+		if q.shape != objectShape || !q.Required {
+			q.input.selectAll()
 			return
 		}
 	}
 }
+
+// focusFirst moves the focus to the first field, or the first button without fields.
+func (f *form) focusFirst() {
+	f.focused = -1
+	f.moveFocus(1)
+}
+
+// focusPointer moves the focus to the field with a JSON pointer, if there is one.
+func (f *form) focusPointer(pointer string) {
+	i := slices.IndexFunc(f.fields(), func(q *field) bool { return q.pointer() == pointer })
+	if i >= 0 {
+		f.focused = i
+	}
+}
+
+// hasButtonFocus reports whether a button has the focus.
+func (f *form) hasButtonFocus() bool { return f.current() == nil }
 
 // followNewItem moves the focus to the item that a key has added to a list.
 func (f *form) followNewItem(q *field, name string) {
@@ -490,8 +510,9 @@ func (f *form) Paste(text string) {
 	}
 }
 
-// key handles a key in the field, and removes its error. In a choice the arrows choose an option;
-// in Choices they move, and space checks the option. Space also adds an object, or an item to a list.
+// key handles a key in the field, and removes its error. In a choice the arrows choose an option, and so
+// does its first letter; in Choices they move, and space checks the option. Space also adds an object, or an
+// item to a list.
 func (q *field) key(name, text string) {
 	q.err = ""
 	step := map[string]int{"right": 1, "left": -1, "space": 1}[name]
@@ -510,8 +531,8 @@ func (q *field) key(name, text string) {
 		}
 		return
 	case choiceShape:
-		if step != 0 {
-			q.setAlternative(nextOption(q.choice, step, len(q.Options)), nil)
+		if i := q.optionFor(step, text); i != q.choice {
+			q.setAlternative(i, nil)
 		} else if isRemoval && !q.Required {
 			q.setAlternative(noChoice, nil)
 		}
@@ -519,36 +540,65 @@ func (q *field) key(name, text string) {
 	}
 	switch q.Kind {
 	case question.Boolean, question.Choice:
-		if step != 0 {
-			q.choice = nextOption(q.choice, step, len(q.Options))
-		} else if isRemoval {
+		q.choice = q.optionFor(step, text)
+		if isRemoval {
 			q.choice = noChoice
 		}
 	case question.Choices:
-		n := len(q.Options)
-		if n == 0 {
+		if len(q.Options) == 0 {
 			return
 		}
-		cursor := max(q.choice, 0)
+		q.choice = max(q.choice, 0)
 		if name == "space" {
-			q.checked[cursor] = !q.checked[cursor]
-			step = 0
+			q.checked[q.choice] = !q.checked[q.choice]
+			return
 		}
-		q.choice = (cursor + step + n) % n
+		q.choice = q.optionFor(step, text)
 	default:
 		q.input.Key(name, text)
 	}
 }
 
-// nextOption returns the index of the option that is step options after the chosen one of n.
-func nextOption(choice, step, n int) int {
+// optionFor returns the index of the option that is step options after the chosen one, or for step 0 the
+// next option that begins with a typed text. It returns q.choice if there is none.
+func (q *field) optionFor(step int, typed string) int {
+	n := len(q.Options)
 	if n == 0 {
 		return noChoice
 	}
-	if choice < 0 && step < 0 { // to the left of no choice is the last option
-		choice = 0
+	if step != 0 {
+		if q.choice < 0 && step < 0 { // to the left of no choice is the last option
+			return n - 1
+		}
+		return (q.choice + step + n) % n
 	}
-	return (choice + step + n) % n
+	for i := range n {
+		next := (q.choice + 1 + i) % n
+		title := strings.ToLower(q.Options[next].Title)
+		if typed != "" && strings.HasPrefix(title, strings.ToLower(typed)) {
+			return next
+		}
+	}
+	return q.choice
+}
+
+// keyHint returns the keys of a field that are not those of a text, for the footer; "" for a text.
+func (q *field) keyHint() string {
+	switch {
+	case q.shape == objectShape && q.isGiven:
+		return "Space remove it"
+	case q.shape == objectShape:
+		return "Space add it"
+	case q.shape == listShape:
+		return "Space add an item"
+	case q.shape == singleShape && q.Kind == question.Choices:
+		return "←→ option, Space checks it"
+	case q.shape == singleShape && q.Kind == question.Boolean:
+		return "y yes, n no"
+	case q.shape == choiceShape || q.Kind == question.Choice:
+		return "←→ choose, or type its first letter"
+	}
+	return ""
 }
 
 // Content returns the values of the fields. It reports false if a value is missing or invalid, and
@@ -757,7 +807,7 @@ func (q *field) name() string {
 	if q.parent == nil {
 		name = "arguments"
 	} else if q.parent.shape == listShape {
-		name = "[" + strconv.Itoa(slices.Index(q.parent.children, q)) + "]"
+		name = strings.TrimSpace(q.parent.Label() + " " + strconv.Itoa(slices.Index(q.parent.children, q)+1))
 	} else if q.parent.shape == choiceShape {
 		name = "value"
 	}
@@ -773,29 +823,36 @@ func (q *field) draw(w, labelWidth int, active bool) []cells.Line {
 	if q.root().isNested() { // a right margin would hide the depth
 		label = cells.Fit(cells.Accent, q.name(), labelWidth)
 	}
-	line := cells.Line{label, cells.Blank(1)}
 	room := max(w-labelWidth-1, 8)
 	hint := strings.TrimSpace(strings.Join([]string{q.Limits(), q.Description}, "  "))
-	switch {
-	case q.shape == objectShape:
-		line = append(line, q.drawHeading(active, q.describeMembers()))
-	case q.shape == listShape:
-		line = append(line, q.drawHeading(active, countNoun(len(q.children), "item", "items")+"; space adds one"))
-	case q.shape == choiceShape || q.Kind == question.Boolean || q.Kind == question.Choice || q.Kind == question.Choices:
-		line = append(line, q.drawOptions(active)...)
-	default:
-		line = append(line, q.input.Line(room, active, noError)...)
-		if q.Kind == question.Other {
-			hint = "JSON  " + hint
-		}
-	}
-	lines := []cells.Line{line}
-	if q.parent != nil && q.parent.shape == listShape {
-		hint = strings.TrimSpace("Ctrl-A adds another item, Ctrl-D removes this one  " + hint)
+	if q.shape == singleShape && q.Kind == question.Other {
+		hint = strings.TrimSpace("JSON  " + hint)
 	}
 	if q.IsSecret() {
 		hint = "looks like a secret: servers must not ask for these in a form  " + hint
 	}
+	var value cells.Line
+	isText := false
+	switch {
+	case q.shape == objectShape:
+		value = cells.Line{q.drawHeading(active, q.describeMembers())}
+	case q.shape == listShape:
+		value = cells.Line{q.drawHeading(active, countNoun(len(q.children), "item", "items")+"; space adds one")}
+	case q.shape == choiceShape || q.Kind == question.Boolean || q.Kind == question.Choice || q.Kind == question.Choices:
+		value = q.drawOptions(active, room)
+	default:
+		isText = true
+		value = q.input.Line(room, active, noError)
+	}
+	line := append(cells.Line{label, cells.Blank(1)}, value...)
+	if isFocused := active || q.err != ""; !isFocused && hint != "" { // after the value, in the room that is left
+		if isText {
+			value = cells.TextLine(cells.Plain, q.input.Text())
+			line = append(cells.Line{label, cells.Blank(1)}, value...)
+		}
+		line = append(line, cells.Text(cells.Faint, "  "+hint)).FitTo(w)
+	}
+	lines := []cells.Line{line}
 	if q.err != "" {
 		lines = append(lines, cells.Line{cells.Blank(labelWidth + 1), cells.Fit(cells.Bad, "! "+q.err, room)})
 	} else if active && hint != "" {
@@ -836,10 +893,11 @@ func (q *field) drawHeading(active bool, text string) cells.Span {
 	return cells.Text(cells.Faint, text)
 }
 
-// drawOptions draws the choices of the field.
-func (q *field) drawOptions(active bool) cells.Line {
+// drawOptions draws the choices of the field in room columns. If they do not fit, it leaves out the first
+// ones, so that the option under the cursor is visible.
+func (q *field) drawOptions(active bool, room int) cells.Line {
 	cursor := max(q.choice, 0)
-	var line cells.Line
+	var options []cells.Line
 	for i, o := range q.Options {
 		box := "( ) "
 		if q.shape == singleShape && q.Kind == question.Choices {
@@ -854,9 +912,23 @@ func (q *field) drawOptions(active bool) cells.Line {
 		if active && i == cursor {
 			role = cells.Cursor
 		}
-		line = append(line, cells.Text(role, box+o.Title), cells.Blank(2))
+		options = append(options, cells.Line{cells.Text(role, box+o.Title), cells.Blank(2)})
 	}
-	return line
+	if len(options) == 0 {
+		return nil
+	}
+	first := cursor
+	for width := options[cursor].Width() + 2; first > 0; first-- {
+		width += options[first-1].Width()
+		if width > room {
+			break
+		}
+	}
+	var line cells.Line
+	if first > 0 {
+		line = cells.TextLine(cells.Faint, "‹ ")
+	}
+	return append(line, slices.Concat(options[first:]...)...)
 }
 
 // questionForm returns the form for a question. For a page it only shows the address and never

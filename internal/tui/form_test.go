@@ -79,7 +79,7 @@ func TestFormFillsNestedValues(t *testing.T) {
 	press(f, "space", "b")
 	focus(t, f, "tags")
 	press(f, "space", "c")
-	focus(t, f, "[1]")
+	focus(t, f, "tags 2")
 	press(f, "ctrl+d")
 	focus(t, f, "people")
 	press(f, "space")
@@ -117,6 +117,70 @@ func TestFormFillsNestedValues(t *testing.T) {
 	press(again, "space")
 	if back, _ := again.Content(); !strings.Contains(string(back), `"by":"x"`) || strings.Contains(string(back), `"tree"`) {
 		t.Errorf("another alternative, and an object removed: %s", back)
+	}
+}
+
+// The text of a field that the focus moves to is replaced by what is typed, but not if a key moves the cursor first.
+func TestTypingReplacesTheTextOfAField(t *testing.T) {
+	const schema = `{"type":"object","properties":{"a":{"type":"integer","default":3},"b":{"type":"integer","default":4}}}`
+	for _, test := range []struct {
+		keys []string
+		want string
+	}{
+		{[]string{"40"}, `{"a":40,"b":4}`},
+		{[]string{"tab", "40"}, `{"a":3,"b":40}`},
+		{[]string{"right", "40"}, `{"a":340,"b":4}`},
+		{[]string{"backspace"}, `{"b":4}`},
+		{[]string{"1", "0"}, `{"a":10,"b":4}`},
+	} {
+		f := newForm(json.RawMessage(schema), nil, "Call")
+		press(f, test.keys...)
+		if got, ok := f.Content(); !ok || string(got) != test.want {
+			t.Errorf("%v: %s, %t, want %s", test.keys, got, ok, test.want)
+		}
+	}
+}
+
+// The first letter of an option chooses it, the same letter again the next such option.
+func TestLetterChoosesOption(t *testing.T) {
+	const schema = `{"type":"object","properties":{"a":{"enum":["low","medium","high","hard"]},"b":{"type":"boolean"},
+		"c":{"type":"array","items":{"enum":["red","green"]},"uniqueItems":true},"d":{"oneOf":[{"title":"Text","type":"string"},{"title":"Count","type":"integer"}]}}}`
+	for _, test := range []struct {
+		field string
+		keys  []string
+		want  string
+	}{
+		{"a", []string{"h"}, `{"a":"high"}`},
+		{"a", []string{"H", "h"}, `{"a":"hard"}`},
+		{"a", []string{"h", "h", "h"}, `{"a":"high"}`},
+		{"a", []string{"x"}, `{}`},
+		{"a", []string{"left"}, `{"a":"hard"}`},
+		{"b", []string{"space"}, `{"b":true}`},
+		{"b", []string{"space", "space"}, `{"b":false}`},
+		{"b", []string{"n"}, `{"b":false}`},
+		{"c", []string{"g", "space"}, `{"c":["green"]}`},
+		{"d", []string{"c", "tab", "7"}, `{"d":7}`},
+	} {
+		f := newForm(json.RawMessage(schema), nil, "Call")
+		focus(t, f, test.field)
+		press(f, test.keys...)
+		if got, ok := f.Content(); !ok || string(got) != test.want {
+			t.Errorf("%s %v: %s, %t, want %s", test.field, test.keys, got, ok, test.want)
+		}
+	}
+}
+
+// A choice that is wider than the screen shows the option under the cursor.
+func TestWideChoiceShowsTheCursor(t *testing.T) {
+	var titles []string
+	for i := range 30 {
+		titles = append(titles, strings.Repeat(string(rune('a'+i%26)), 8))
+	}
+	raw, _ := json.Marshal(map[string]any{"properties": map[string]any{"pick": map[string]any{"enum": titles}}})
+	f := newForm(raw, nil, "Call")
+	press(f, "k")
+	if text := f.Lines(60, 10, true)[1].String(); !strings.Contains(text, "(•) kkkkkkkk") {
+		t.Errorf("the line is %q", text)
 	}
 }
 

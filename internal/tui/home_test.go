@@ -39,7 +39,7 @@ func TestTryShowsWhatServerOffers(t *testing.T) {
 		p.keys("k", "enter")
 		p.shows("Git Hub 2.1", "2026-07-28", "create_issue", "Prompts")
 		p.keys("H", "A").types("demo").keys("enter")
-		p.shows("this is what Git Hub offers")
+		p.shows("Git Hub 2.1")
 		p.keys("H", "R")
 		p.shows("needs login")
 		want := "check\ncatalog github\ncatalog cursor:files\ncatalog demo\ncheck"

@@ -8,14 +8,21 @@ import (
 
 // An input is an editable line of text with a cursor.
 type input struct {
-	text   []rune
-	cursor int // the index of the rune under the cursor; len(text) at the end
+	text       []rune
+	cursor     int  // the index of the rune under the cursor; len(text) at the end
+	isSelected bool // all of the text is selected: what is typed replaces it
 }
 
 // newInput returns an input with a text and the cursor at its end.
 func newInput(text string) input {
 	r := []rune(text)
-	return input{r, len(r)}
+	return input{text: r, cursor: len(r)}
+}
+
+// selectAll selects all of the text, and moves the cursor to its end.
+func (in *input) selectAll() {
+	in.cursor = len(in.text)
+	in.isSelected = len(in.text) > 0
 }
 
 // Text returns the text of the line.
@@ -26,6 +33,11 @@ func (in *input) Set(text string) { *in = newInput(text) }
 
 // Key handles a key by its name, or types text. It reports whether it used the key.
 func (in *input) Key(name, text string) bool {
+	isRemoval := name == "backspace" || name == "delete"
+	if in.isSelected && (isRemoval || text != "") {
+		in.Set("")
+	}
+	in.isSelected = false
 	switch name {
 	case "left":
 		in.cursor = max(0, in.cursor-1)
@@ -117,12 +129,12 @@ func (in *input) Line(width int, active bool, errorStart int) cells.Line {
 		if errorStart != noError && index >= errorStart {
 			role = cells.Bad
 		}
-		if active && index == in.cursor {
+		if active && (index == in.cursor || in.isSelected) {
 			role = cells.Cursor
 		}
 		line = append(line, cells.Text(role, string(r)))
 	}
-	if active && in.cursor == len(in.text) {
+	if active && in.cursor == len(in.text) && !in.isSelected {
 		line = append(line, cells.Text(cells.Cursor, " "))
 	}
 	return line.FitTo(width)

@@ -38,7 +38,9 @@ func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
 	if m.focus == paneFilter {
 		return m.filterKey(press)
 	}
-	if m.focus == paneForm {
+	isTyped := press.Text != "" && name != "space"
+	isForButton := m.focus == paneForm && m.act.request != nil && m.act.form.hasButtonFocus() && isTyped
+	if m.focus == paneForm && !isForButton { // a button takes no text
 		return m.formKey(press)
 	}
 	if m.focus == paneDetail && m.detailKey(name) {

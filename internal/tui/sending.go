@@ -317,19 +317,8 @@ func (m *model) isReadOnly(row *view.Row) bool {
 	if m.try.catalog == nil || m.try.catalog.Target != row.Target || row.Method != "tools/call" {
 		return false
 	}
-	o := toolNamed(m.try.catalog, row.Name)
+	o := m.try.catalog.Find(view.KindTool, row.Name)
 	return o != nil && o.ReadOnly
-}
-
-// toolNamed returns the tool of a catalog with a name, or nil.
-func toolNamed(c *view.Catalog, name string) *view.Offer {
-	for _, list := range c.Lists {
-		i := slices.IndexFunc(list.Offers, func(o view.Offer) bool { return o.Name == name })
-		if list.Kind == view.KindTool && i >= 0 {
-			return &list.Offers[i]
-		}
-	}
-	return nil
 }
 
 // editResend lets the user edit the target request, and sends it: the arguments of a tool in a form, any
@@ -554,7 +543,7 @@ func (m *model) listedToolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd 
 			if catalog.NeedsLogin != "" {
 				return m.offerLogin(t.Target, catalog.NeedsLogin)
 			}
-			offer := toolNamed(&catalog, t.Name)
+			offer := catalog.Find(view.KindTool, t.Name)
 			if err != nil {
 				m.toolForm(t, arguments)
 				return m.showError(err)

@@ -103,11 +103,21 @@ func (m *model) tryServer(name string) tea.Cmd {
 			if m.dialog != nil || m.focus == paneFilter || m.focus == paneForm { // the user is typing
 				return m.showMessage("T shows what " + catalogName(&catalog) + " offers")
 			}
-			m.showMessage("this is what " + catalogName(&catalog) + " offers")
+			m.statusLine.flash = ""
 			m.closeDetail()
-			return m.switchView(viewTry)
+			return tea.Batch(m.switchView(viewTry), m.openOnlyTool())
 		}
 	})
+}
+
+// openOnlyTool opens the form of the tool of a server that has one tool.
+func (m *model) openOnlyTool() tea.Cmd {
+	m.listOffers()
+	o := m.selectedOffer()
+	if o == nil || o.Kind != view.KindTool || o.Refused != "" || m.list().total != 1 {
+		return nil
+	}
+	return m.openOffer()
 }
 
 // setCatalog sets the catalog, and the texts to search.
@@ -150,12 +160,33 @@ func (m *model) refreshCatalog(isWanted bool) tea.Cmd {
 			m.try.setCatalog(&catalog)
 			m.try.kind = max(0, slices.IndexFunc(catalog.Lists, func(l view.OfferList) bool { return l.Kind == kind }))
 			m.listOffers()
+			m.updateForm()
 			if isWanted {
 				return m.showMessage("listed again")
 			}
 			return nil
 		}
 	})
+}
+
+// updateForm gives the open form of an offer of the catalog the fields of the offer's current schema, and
+// keeps the values.
+func (m *model) updateForm() {
+	r := m.act.request
+	if r == nil || r.resent != nil || r.target != m.try.catalog.Target {
+		return
+	}
+	o := m.try.catalog.Find(r.offer.Kind, r.offer.Name)
+	if o == nil || string(o.Schema) == string(r.offer.Schema) {
+		return
+	}
+	r.offer = *o
+	form := m.act.form
+	m.act.form = newForm(o.Schema, form.Values())
+	m.setButtons()
+	if q := form.current(); q != nil {
+		m.act.form.focusPointer(q.pointer())
+	}
 }
 
 // shownKind returns the kind of the shown list, or "".
@@ -319,6 +350,7 @@ func (m *model) openOffer() tea.Cmd {
 	r := m.requestOf(o)
 	kept := m.try.forms[r.key()]
 	if kept != nil && string(kept.schema) == string(o.Schema) {
+		kept.focusFirst()
 		m.openForm(r, kept)
 		return nil
 	}
@@ -345,6 +377,19 @@ func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
 
 // openForm opens a form for a request.
 func (m *model) openForm(r *formRequest, f *form) {
+	m.act.form = f
+	m.act.request = r
+	m.act.answering = view.Question{}
+	m.act.isObsolete = false
+	m.try.suggestions = nil
+	m.focus = paneForm
+	m.setButtons()
+}
+
+// setButtons sets the texts and the buttons of the form of a request.
+func (m *model) setButtons() {
+	f := m.act.form
+	r := m.act.request
 	f.Buttons = []string{r.verb(), asJSONButton}
 	if r.offer.Last != nil && r.offer.Last.Arguments != nil {
 		f.Buttons = append(f.Buttons, lastGoodButton)
@@ -358,12 +403,6 @@ func (m *model) openForm(r *formRequest, f *form) {
 		f.Title = "edit and send again: " + r.resent.title + " to " + r.target
 	}
 	f.Text = r.offer.Description
-	m.act.form = f
-	m.act.request = r
-	m.act.answering = view.Question{}
-	m.act.isObsolete = false
-	m.try.suggestions = nil
-	m.focus = paneForm
 }
 
 // verb returns the word for sending the request.
@@ -510,12 +549,8 @@ func (m *model) noteGoodRequest(r *formRequest, last view.LastGood) {
 	if m.try.catalog == nil || r.target != m.try.catalog.Target {
 		return
 	}
-	for _, list := range m.try.catalog.Lists {
-		for i := range list.Offers {
-			if o := &list.Offers[i]; o.Kind == r.offer.Kind && o.Name == r.offer.Name {
-				o.Last = &last
-			}
-		}
+	if o := m.try.catalog.Find(r.offer.Kind, r.offer.Name); o != nil {
+		o.Last = &last
 	}
 }
 

@@ -97,12 +97,12 @@ func TestEditedCallIsSentAgain(t *testing.T) {
 	play(t, 120, 30, nil, a, func(p *player) {
 		p.keys("g", "E")
 		p.shows("edit and send again: ", "q *", "[ Send ]")
-		p.types("er").keys("ctrl+s")
+		p.keys("end").types("er").keys("ctrl+s")
 		p.did(a, want)
 		a.mu.Lock()
 		a.did = nil
 		a.mu.Unlock()
-		p.keys("esc", "esc", "g", "E").types("er").keys("tab", "right", "enter")
+		p.keys("esc", "esc", "g", "E", "end").types("er").keys("tab", "right", "enter")
 		p.shows(`"a": 1.0`, `"q": "older"`)
 		p.keys("ctrl+s")
 		var sent bytes.Buffer
@@ -313,6 +313,63 @@ func TestQuestionOfTheSentRequestOpensByItself(t *testing.T) {
 			p.hides(sendingText)
 		})
 	}
+}
+
+// After the answer to its question, the form of the request is there again.
+func TestAnswerReturnsToTheFormOfTheRequest(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("enter").types("bug")
+		p.m.try.running = p.m.act.request
+		a.mu.Lock()
+		a.questions = []view.Question{asks()}
+		a.mu.Unlock()
+		p.run(p.m.loadWaiting())
+		p.settle()
+		p.shows("github asks: elicitation/create")
+		p.types("mcpc")
+		a.mu.Lock()
+		a.questions = nil
+		a.mu.Unlock()
+		p.keys("ctrl+s")
+		p.shows("try create_issue at Git Hub", "bug")
+	})
+}
+
+// The open form gets the fields of a changed schema, keeps the typed values and the focus.
+func TestOpenFormFollowsChangedSchema(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("enter").types("bug")
+		o := p.m.selectedOffer()
+		changed := strings.Replace(string(o.Schema), `"properties":{`, `"properties":{"area":{"type":"string"},`, 1)
+		a.changeCatalog = func(c *view.Catalog) { c.Find(o.Kind, o.Name).Schema = json.RawMessage(changed) }
+		p.m.status.Catalogs++
+		p.run(p.m.refreshCatalog(false))
+		p.settle()
+		p.types("s")
+		p.shows("area", "bugs", "[ Call ]")
+	})
+}
+
+// The form of the only tool of a server opens by itself.
+func TestOnlyToolOpensItsForm(t *testing.T) {
+	a := newActor()
+	a.changeCatalog = func(c *view.Catalog) { c.Lists[0].Offers = c.Lists[0].Offers[:1] }
+	play(t, 120, 30, nil, a, func(p *player) {
+		p.keys("T")
+		p.shows("try create_issue at Git Hub", "Ctrl-S call")
+	})
+}
+
+// A button takes no letters: they are the keys of the view.
+func TestLettersAtButtonAreKeysOfTheView(t *testing.T) {
+	tries(t, 120, 30, newActor(), func(p *player) {
+		p.keys("enter").types("1").keys("tab", "tab")
+		p.shows("[ Call ]", "1 talk")
+		p.keys("1")
+		p.shows("call get_file")
+	})
 }
 
 func TestCtrlAAddsAnotherItemFromInside(t *testing.T) {

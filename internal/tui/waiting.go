@@ -21,8 +21,15 @@ type actionState struct {
 	form       *form         // nil if no form is open
 	answering  view.Question // the question that form answers; its ID is "" if form is for a request
 	request    *formRequest  // what form sends; nil if form answers a question
+	behind     *requestForm  // the form to return to after the answer, if any
 	isObsolete bool          // the question was answered elsewhere, or cancelled
 	marked     string        // the key of the last marked exchange
+}
+
+// A requestForm is a form and the request that it sends.
+type requestForm struct {
+	request *formRequest
+	form    *form
 }
 
 // closeForm closes the form and returns to the list.
@@ -30,6 +37,16 @@ func (m *model) closeForm() {
 	m.act.form = nil
 	m.act.request = nil
 	m.focus = paneMain
+}
+
+// closeQuestion closes the form of a question, and returns to the form that was open before it.
+func (m *model) closeQuestion() {
+	behind := m.act.behind
+	m.act.behind = nil
+	m.closeForm()
+	if behind != nil {
+		m.openForm(behind.request, behind.form)
+	}
 }
 
 // firstQuestion returns the first waiting question, or nil.
@@ -115,7 +132,9 @@ func (m *model) answerNext() tea.Cmd {
 			q = &a.questions[i]
 		}
 	}
+	a.behind = nil
 	if a.request != nil {
+		a.behind = &requestForm{a.request, a.form}
 		m.leaveForm()
 	}
 	a.answering = *q
@@ -135,7 +154,7 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 		if a.request != nil {
 			m.leaveForm()
 		} else if a.isObsolete {
-			m.closeForm()
+			m.closeQuestion()
 		}
 		return nil
 	}
@@ -180,7 +199,8 @@ func (m *model) answerQuestion(button string) tea.Cmd {
 	}
 	asked := a.answering
 	form := a.form
-	m.closeForm()
+	behind := a.behind
+	m.closeQuestion()
 	return m.loader.runAction(func(ctx context.Context) change {
 		err := m.opt.Actor.Answer(ctx, asked.ID, answer)
 		return func(m *model) tea.Cmd {
@@ -188,8 +208,11 @@ func (m *model) answerQuestion(button string) tea.Cmd {
 				m.showMessage(button + ": sent")
 				return m.reload()
 			}
-			if a.form == nil && m.dialog == nil { // what was typed is not lost
+			isFree := a.form == nil || behind != nil && a.form == behind.form
+			if isFree && m.dialog == nil { // what was typed is not lost
 				a.form = form
+				a.request = nil
+				a.behind = behind
 				a.answering = asked
 				m.focus = paneForm
 			}

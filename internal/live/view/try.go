@@ -1,6 +1,9 @@
 package view
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // The kinds of offers, in the order of the lists of a Catalog.
 const (
@@ -23,6 +26,17 @@ type Catalog struct {
 	Lists        []OfferList `json:"lists"`
 	// NeedsLogin is what the server answered if it requires a login. The lists are then empty.
 	NeedsLogin string `json:"needsLogin,omitempty"`
+}
+
+// Find returns the offer of a kind with a name, or nil.
+func (c *Catalog) Find(kind, name string) *Offer {
+	for _, list := range c.Lists {
+		i := slices.IndexFunc(list.Offers, func(o Offer) bool { return o.Name == name })
+		if list.Kind == kind && i >= 0 {
+			return &list.Offers[i]
+		}
+	}
+	return nil
 }
 
 // An OfferList has the offers of one kind. A kind that the server does not declare has no list. Error
