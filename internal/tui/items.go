@@ -51,6 +51,7 @@ type list struct {
 	top         int             // the index of the first item on the screen
 	unfolded    map[string]bool // the keys of unfolded blocks
 	bar         int             // the selected bar of a lane
+	wantedBar   string          // the key of the exchange to select once the lanes are read
 	hidesText   bool            // the text of the selected document is not shown below the list
 }
 
@@ -60,6 +61,19 @@ func (l *list) itemAt(n int) *item {
 		return nil
 	}
 	return &l.items[n-l.firstLoaded]
+}
+
+// commonText returns a text of the rows if it is the same in all loaded ones, or "".
+func (l *list) commonText(textOf func(*view.Row) string) string {
+	common := ""
+	for i := range l.items {
+		text := textOf(&l.items[i].row)
+		if i > 0 && text != common {
+			return ""
+		}
+		common = text
+	}
+	return common
 }
 
 // selected returns the selected item, or nil if it is not loaded.

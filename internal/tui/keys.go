@@ -163,6 +163,9 @@ func selectLine(step int) change {
 
 // switchView switches to a view.
 func (m *model) switchView(viewIndex int) tea.Cmd {
+	if it := m.list().selected(); it != nil && m.view < viewTime {
+		m.lists[viewTime].wantedBar = it.key
+	}
 	m.view = viewIndex
 	m.focus = paneMain
 	return m.loadList(newQuery)

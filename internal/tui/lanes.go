@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -183,6 +184,22 @@ func (l *list) selectedBarKey() string {
 		return b.Key
 	}
 	return ""
+}
+
+// selectWantedBar selects the bar of the exchange that was selected in another view, if it has one.
+func (l *list) selectWantedBar() {
+	for i := range l.items {
+		lane, ok := l.items[i].doc.(*level)
+		if !ok || l.wantedBar == "" {
+			continue
+		}
+		bar := slices.IndexFunc(lane.bars, func(b view.Bar) bool { return b.Key == l.wantedBar })
+		if bar >= 0 {
+			l.selectIndex(i)
+			l.bar = bar
+		}
+	}
+	l.wantedBar = ""
 }
 
 // timeKey handles the keys of the Time view. It reports whether it used the key, and whether the

@@ -21,3 +21,20 @@ func TestBarsThatFailedAreRed(t *testing.T) {
 		}
 	}
 }
+
+// The Time view selects the exchange that was selected in Talk or Table.
+func TestTimeKeepsSelectedExchange(t *testing.T) {
+	play(t, 120, 30, nil, nil, func(p *player) {
+		p.keys("g", "j", "j")
+		want := p.m.list().selected().key
+		p.keys("3")
+		if got := p.m.list().selectedBarKey(); got != want {
+			t.Errorf("from Talk: %q is selected, want %q", got, want)
+		}
+		p.keys("2", "g", "3")
+		first := p.m.lists[viewTable].items[0].key
+		if got := p.m.list().selectedBarKey(); got != first {
+			t.Errorf("from Table: %q is selected, want %q", got, first)
+		}
+	})
+}

@@ -88,6 +88,7 @@ func (m *model) applyList(viewIndex int, part listPart, err error, q view.Query,
 	m.statusLine.loadedAt = m.opt.Now()
 	l := &m.lists[viewIndex]
 	l.replace(part)
+	l.selectWantedBar()
 	if viewIndex == viewTime && l.zoomed != window { // the user zoomed during the read
 		return m.loadList(newQuery)
 	}
@@ -191,12 +192,14 @@ func (m *model) drawMain(w, h int) []drawn {
 		return append(words, m.drawEmpty(w)...)
 	}
 	m.list().hidesText = m.act.request != nil && m.view == viewTry // the form shows it
-	client := "CLIENT"
-	server := "SERVER"
+	client := m.list().commonText(func(r *view.Row) string { return r.Client })
+	server := m.list().commonText(func(r *view.Row) string { return r.Server })
 	if conversation := m.shownConversation(); conversation != nil {
-		client = cmp.Or(conversation.Client, client)
-		server = cmp.Or(conversation.Server, conversation.Target, server)
+		client = conversation.Client
+		server = cmp.Or(conversation.Server, conversation.Target)
 	}
+	client = cmp.Or(client, "CLIENT")
+	server = cmp.Or(server, "SERVER")
 	return append(words, m.list().draw(m.view, m.screenClock(), client, server, w, h-len(words))...)
 }
 
