@@ -106,6 +106,9 @@ const maxSubscriptions = 256
 type subscription struct {
 	stop      context.CancelFunc
 	userCount int
+	// answered is closed when the server has agreed or refused. out is valid then: a failure if it refused.
+	answered chan struct{}
+	out      wire.Outcome
 }
 
 // watch subscribes to a resource at the server until unwatch is called as often as watch. It waits for
@@ -117,51 +120,57 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 		return out
 	}
 	l.mu.Lock()
-	if watched := l.subscriptions[uri]; watched != nil {
-		watched.userCount++
-		l.mu.Unlock()
-		return wire.Outcome{}
-	}
-	if len(l.subscriptions) >= maxSubscriptions {
+	watched := l.subscriptions[uri]
+	if watched == nil && len(l.subscriptions) >= maxSubscriptions {
 		l.mu.Unlock()
 		return wire.Outcome{Kind: wire.Refused, Text: "too many subscriptions"}
 	}
-	listenCtx, stop := context.WithCancel(l.peer.ctx)
-	watched := &subscription{stop: stop, userCount: 1}
-	l.subscriptions[uri] = watched
+	if watched == nil {
+		listenCtx, stop := context.WithCancel(l.peer.ctx)
+		watched = &subscription{stop: stop, answered: make(chan struct{})}
+		l.subscriptions[uri] = watched
+		go l.subscribe(listenCtx, conn, uri, watched)
+	}
+	watched.userCount++
 	l.mu.Unlock()
-	began := make(chan client.SubscriptionFilter, 1)
-	ended := make(chan wire.Outcome, 1)
-	go func() {
-		defer stop()
-		filter := client.SubscriptionFilter{URIs: []string{uri}}
-		ended <- conn.Listen(listenCtx, client.ListenRequest{
-			SubscriptionFilter: filter,
-			Began: func(agreed client.SubscriptionFilter) {
-				select {
-				case began <- agreed:
-				default: // the stream was reopened, and nothing waits for began any more
-				}
-			},
-		})
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.subscriptions[uri] == watched { // otherwise unwatch has deleted it
-			delete(l.subscriptions, uri)
-		}
-	}()
 	select {
-	case agreed := <-began:
-		if slices.Contains(agreed.URIs, uri) {
-			return wire.Outcome{}
-		}
-		out = wire.Outcome{Kind: wire.RPCFailed, Text: "it does not report changes of " + uri}
-	case out = <-ended:
+	case <-watched.answered:
+		out = watched.out
 	case <-ctx.Done():
 		out = wire.Outcome{Kind: wire.Signal, Text: "the request was cancelled"}
 	}
-	l.unwatch(uri)
+	if !out.OK() {
+		l.unwatch(uri)
+	}
 	return out
+}
+
+// subscribe is subscribed to a resource at the server until ctx is done or the server ends it.
+func (l *link) subscribe(ctx context.Context, conn *connect.Conn, uri string, watched *subscription) {
+	defer watched.stop()
+	var once sync.Once
+	answer := func(out wire.Outcome) {
+		once.Do(func() {
+			watched.out = out
+			close(watched.answered)
+		})
+	}
+	out := conn.Listen(ctx, client.ListenRequest{
+		SubscriptionFilter: client.SubscriptionFilter{URIs: []string{uri}},
+		Began: func(agreed client.SubscriptionFilter) {
+			if slices.Contains(agreed.URIs, uri) {
+				answer(wire.Outcome{})
+			} else {
+				answer(wire.Outcome{Kind: wire.RPCFailed, Text: "it does not report changes of " + uri})
+			}
+		},
+	})
+	answer(out)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.subscriptions[uri] == watched { // otherwise unwatch has deleted it
+		delete(l.subscriptions, uri)
+	}
 }
 
 // unwatch ends the subscription of watch when its last user calls it.
@@ -229,33 +238,38 @@ func (p *peer) setSessionLevel(ctx context.Context, m *wire.Message, level strin
 	return wire.ComposeResult(m.ID, json.RawMessage("{}"))
 }
 
-// listen serves a subscriptions/listen. It leaves out a resource that its server does not report
-// on, and warns the user.
+// listen serves a subscriptions/listen. It subscribes to the resources at their servers first, so that the
+// client loses no change after the acknowledgement, and leaves out the resources that their server does not
+// report on: the acknowledgement does not have them, and the user is warned.
 func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
-	uris, _ := jsonraw.ArrayUpTo(
-		jsonraw.First(jsonraw.First(m.Params, "notifications"), "resourceSubscriptions"),
-		maxSubscriptions,
-	)
+	filter := jsonraw.First(m.Params, "notifications")
+	uris, _ := jsonraw.ArrayUpTo(jsonraw.First(filter, "resourceSubscriptions"), maxSubscriptions)
 	watched := map[string]*link{}
 	defer func() {
 		for uri, l := range watched {
 			l.unwatch(uri)
 		}
 	}()
-	watchAll := func() {
-		for _, raw := range uris {
-			uri := jsonraw.TextOrRaw(raw)
-			l, _ := p.findResource(ctx, uri)
-			if l == nil || watched[uri] != nil {
-				continue
-			}
-			if out := l.watch(ctx, uri); !out.OK() {
-				p.gateway.showOnce(textIsKey, l.Name+": "+l.env.Secrets.Text(out.Text))
-				continue
-			}
-			watched[uri] = l
+	watchCtx, stop := context.WithTimeout(ctx, connectTimeout)
+	defer stop()
+	granted := []json.RawMessage{}
+	for _, raw := range uris {
+		uri := jsonraw.TextOrRaw(raw)
+		l, _ := p.findResource(watchCtx, uri)
+		if l == nil || watched[uri] != nil {
+			continue
 		}
+		if out := l.watch(watchCtx, uri); !out.OK() {
+			p.gateway.showOnce(textIsKey, l.Name+": "+l.env.Secrets.Text(out.Text))
+			continue
+		}
+		watched[uri] = l
+		granted = append(granted, raw)
 	}
-	// Listen calls watchAll once the client's subscription is open, so that no change is lost.
-	return p.gateway.hub.Listen(ctx, c, m, send, declaresCapability, watchAll)
+	request := *m
+	if uris != nil {
+		filter = jsonraw.With(filter, "resourceSubscriptions", jsonraw.List(granted))
+		request.Params = jsonraw.With(m.Params, "notifications", filter)
+	}
+	return p.gateway.hub.Listen(ctx, c, &request, send, declaresCapability, func() {})
 }
