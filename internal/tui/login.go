@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -201,6 +202,16 @@ func (d *loginDialog) selectedRow() string {
 	return d.state.Steps[d.sel].Row
 }
 
+// hasDetails reports whether the selected step shows more when it is unfolded.
+func (d *loginDialog) hasDetails() bool {
+	if d.sel >= len(d.state.Steps) {
+		return false
+	}
+	s := d.state.Steps[d.sel]
+	hasBody := func(r view.LoginRequest) bool { return r.Request != "" || r.Response != "" }
+	return len(s.Checks) > 0 || slices.ContainsFunc(s.Requests, hasBody)
+}
+
 // showRowInTalk shows the detail of an exchange in the Talk view.
 func (m *model) showRowInTalk(key string) tea.Cmd {
 	return tea.Batch(m.switchView(viewTalk), m.openDetail(key))
@@ -212,7 +223,10 @@ func (d *loginDialog) hints() []string {
 	if d.state.Done {
 		hints = []string{"Esc close, and go on"}
 	}
-	hints = append(hints, "↑↓ step", "Enter details")
+	hints = append(hints, "↑↓ step")
+	if d.hasDetails() {
+		hints = append(hints, "Enter details")
+	}
 	if d.isUnfolded {
 		hints = append(hints, "PgDn scroll")
 	}
