@@ -56,11 +56,12 @@ func changingActions() []action {
 	}
 }
 
-// target returns the exchange that actions apply to: the exchange of the detail if it has the
-// focus, else the selected exchange. row is nil if only its key is known, and key is "" without an
+// target returns the exchange that actions apply to: the exchange of the detail if it has the focus or the
+// list has no exchanges, else the selected exchange. row is nil if only its key is known, and key is "" without an
 // exchange.
 func (m *model) target() (key string, row *view.Row) {
-	if m.focus == paneDetail && m.detail.doc != nil {
+	isOfDetail := m.focus == paneDetail || m.view > viewTime
+	if isOfDetail && m.detail.doc != nil {
 		return m.detail.key, &m.detail.doc.Row
 	}
 	item := m.list().selected()
@@ -259,6 +260,9 @@ func (m *model) helpMenu() tea.Cmd {
 		dialog.choices,
 		newChoice("← →", "in the detail: the next tab", "", nil),
 		newChoice("+ - 0", "in Time: zoom in, out, all", "", nil),
+		newChoice("ctrl+s", "in a form: send it", "", nil),
+		newChoice("ctrl+a", "in a list of a form: add an item", "", nil),
+		newChoice("ctrl+d", "in a list of a form: remove the item", "", nil),
 		newChoice("ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }),
 	)
 	m.dialog = dialog

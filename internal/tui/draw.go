@@ -152,11 +152,7 @@ func (m *model) drawPanes(p screenLayout) [][]drawn {
 		add(cells.Fill(m.drawConversations(p.left, p.body), p.left, p.body), atTop, !afterBar)
 	}
 	if p.main > 0 {
-		share := p.mainHeight * 3 / 5
-		if m.view == viewTry {
-			share = p.mainHeight * 3 / 4
-		}
-		form := m.drawForm(p.main, share)
+		form := m.drawForm(p)
 		height := p.mainHeight - len(form)
 		list := cells.Fill(m.drawMain(p.main, height), p.main, height)
 		form = cells.Fill(form, p.main, len(form))
@@ -259,16 +255,16 @@ func (m *model) drawCounts(isShort bool) cells.Line {
 	return line
 }
 
-// drawFooter draws the message of the status line, or the most useful keys.
+// drawFooter draws the message of the status line, and the most useful keys.
 func (m *model) drawFooter() cells.Line {
+	line := cells.Line{cells.Blank(1)}
 	if m.statusLine.flash != "" {
 		role := cells.Strong
 		if m.statusLine.isError {
 			role = cells.Bad
 		}
-		return cells.Line{cells.Blank(1), cells.Text(role, m.statusLine.flash)}
+		line = append(line, cells.Text(role, m.statusLine.flash), cells.Blank(3))
 	}
-	line := cells.Line{cells.Blank(1)}
 	hints := m.footerHints()
 	isFormWaiting := m.act.form != nil && m.dialog == nil && m.focus <= paneDetail // open, without the keys
 	if isFormWaiting {
@@ -379,6 +375,9 @@ func (m *model) listHints() []string {
 	esc := "Esc close"
 	if !m.isWide() {
 		esc = "Esc conversations"
+	}
+	if m.detail.key != "" && m.view == viewTry {
+		return slices.Insert(hints, 1, "Tab "+paneNames[m.paneAfter(1)], esc, "E edit, resend")
 	}
 	// hints[0], Enter, opens the detail, which is open already.
 	if m.detail.key != "" {

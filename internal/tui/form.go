@@ -27,6 +27,14 @@ type form struct {
 	root    *field // of all fields
 	focused int    // the index of a visible field, or after all of these of a button
 	top     int    // the first line on the screen
+	targets []target
+}
+
+// A target is a place of the drawn form that the mouse can click on, in lines and columns of the whole form.
+type target struct {
+	line, from, to int
+	element        int // the index of a field or of a button, as in form.focused
+	option         int // the index of an option of the field, or noChoice
 }
 
 // A shape is how a field is filled in.
@@ -52,6 +60,7 @@ type field struct {
 
 	input   input             // the typed text of a Text, Number, Integer or Other
 	choice  int               // the index of the chosen option, or noChoice; in Choices, of the option under the cursor
+	typed   string            // the letters typed to choose an option
 	values  []json.RawMessage // by option
 	checked []bool            // by option, of Choices
 	err     string            // why the value is invalid; "" if it is not known to be
@@ -418,11 +427,25 @@ func (f *form) Key(name, text string) string {
 	return ""
 }
 
-// typeKey passes a key to the focused field.
+// typeKey passes a key to the focused field. A text that is typed at the heading of a list or of an optional
+// object adds an item or the object, and is typed there.
 func (f *form) typeKey(name, text string) {
 	q := f.current()
+	isHeading := q.shape == listShape || q.shape == objectShape && !q.isGiven
+	if isHeading && text != "" && name != "space" {
+		f.typeKey("space", " ")
+		if f.current() != q {
+			f.typeKey(name, text)
+		}
+		return
+	}
+	n := len(q.children)
+	wasGiven := q.isGiven
 	q.key(name, text)
-	f.followNewItem(q, name)
+	isAdded := len(q.children) > n || q.isGiven && !wasGiven
+	if name == "space" && isAdded && len(q.children) > 0 {
+		f.followNewItem(q)
+	}
 }
 
 // moveFocus moves the focus by step fields or buttons, after the last of which the first one follows, and
@@ -438,6 +461,7 @@ func (f *form) moveFocus(step int) {
 		q := all[f.focused]
 		if q.shape != objectShape || !q.Required {
 			q.input.selectAll()
+			q.typed = ""
 			return
 		}
 	}
@@ -460,12 +484,13 @@ func (f *form) focusPointer(pointer string) {
 // hasButtonFocus reports whether a button has the focus.
 func (f *form) hasButtonFocus() bool { return f.current() == nil }
 
-// followNewItem moves the focus to the item that a key has added to a list.
-func (f *form) followNewItem(q *field, name string) {
-	if q.shape != listShape || name != "space" || len(q.children) == 0 {
-		return
+// followNewItem moves the focus to the item that was added to a list, or to the first member of an object.
+func (f *form) followNewItem(q *field) {
+	added := q.children[0]
+	if q.shape == listShape {
+		added = q.children[len(q.children)-1]
 	}
-	f.focused = slices.Index(f.fields(), q.children[len(q.children)-1]) - 1
+	f.focused = slices.Index(f.fields(), added) - 1
 	f.moveFocus(1) // an object takes no keys, but its members do
 }
 
@@ -488,7 +513,7 @@ func (f *form) addAnotherItem(name, text string) {
 	}
 	if item != nil {
 		item.parent.addItem(nil)
-		f.followNewItem(item.parent, "space")
+		f.followNewItem(item.parent)
 	}
 }
 
@@ -505,8 +530,8 @@ func (f *form) removeItem() {
 
 // Paste types text into the current field.
 func (f *form) Paste(text string) {
-	if q := f.current(); q != nil {
-		q.key("", text)
+	if f.current() != nil {
+		f.typeKey("", text)
 	}
 }
 
@@ -560,22 +585,35 @@ func (q *field) key(name, text string) {
 }
 
 // optionFor returns the index of the option that is step options after the chosen one, or for step 0 the
-// next option that begins with a typed text. It returns q.choice if there is none.
+// option that begins with the letters typed so far. If there is none, the typed letter begins a new word, and
+// the next option with it is returned, or else q.choice.
 func (q *field) optionFor(step int, typed string) int {
 	n := len(q.Options)
 	if n == 0 {
 		return noChoice
 	}
 	if step != 0 {
+		q.typed = ""
 		if q.choice < 0 && step < 0 { // to the left of no choice is the last option
 			return n - 1
 		}
 		return (q.choice + step + n) % n
 	}
+	if typed == "" {
+		return q.choice
+	}
+	begins := func(i int) bool {
+		return strings.HasPrefix(strings.ToLower(q.Options[i].Title), strings.ToLower(q.typed))
+	}
+	q.typed += typed
 	for i := range n {
-		next := (q.choice + 1 + i) % n
-		title := strings.ToLower(q.Options[next].Title)
-		if typed != "" && strings.HasPrefix(title, strings.ToLower(typed)) {
+		if current := (max(q.choice, 0) + i) % n; begins(current) { // the chosen one if it still fits
+			return current
+		}
+	}
+	q.typed = typed
+	for i := range n {
+		if next := (q.choice + 1 + i) % n; begins(next) {
 			return next
 		}
 	}
@@ -588,15 +626,17 @@ func (q *field) keyHint() string {
 	case q.shape == objectShape && q.isGiven:
 		return "Space remove it"
 	case q.shape == objectShape:
-		return "Space add it"
+		return "Space add it, or type"
 	case q.shape == listShape:
-		return "Space add an item"
+		return "Space add an item, or type"
 	case q.shape == singleShape && q.Kind == question.Choices:
 		return "←→ option, Space checks it"
 	case q.shape == singleShape && q.Kind == question.Boolean:
 		return "y yes, n no"
 	case q.shape == choiceShape || q.Kind == question.Choice:
-		return "←→ choose, or type its first letter"
+		return "←→ choose, or type its name"
+	case q.input.isSelected:
+		return "←→ edit the text, typing replaces it"
 	}
 	return ""
 }
@@ -761,8 +801,7 @@ func (q *field) jsonValue() (json.RawMessage, error) {
 // Lines draws the form in w columns and at most h lines, and keeps the focused field or button
 // visible. hasFocus is set if the form has the keys.
 func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
-	var lines []cells.Line
-	lines = append(lines, cells.TextLine(cells.Strong, f.Title))
+	lines := []cells.Line{cells.TextLine(cells.Strong, f.Title)}
 	if f.Text != "" {
 		lines = append(lines, cells.Wrap(cells.Plain, f.Text, w)...)
 	}
@@ -771,10 +810,16 @@ func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
 	for _, q := range all {
 		labelWidth = min(max(labelWidth, cells.TextLine(cells.Plain, q.name()).Width()+2), w/3)
 	}
+	f.targets = nil
 	focusedLine := 0
 	for i, q := range all {
 		if i == f.focused {
 			focusedLine = len(lines)
+		}
+		f.targets = append(f.targets, target{line: len(lines), to: w, element: i, option: noChoice})
+		if q.hasOptions() {
+			room := max(w-labelWidth-1, minValueWidth)
+			f.addOptionTargets(q, len(lines), labelWidth+1, room, i)
 		}
 		lines = append(lines, q.draw(w, labelWidth, hasFocus && i == f.focused)...)
 	}
@@ -784,13 +829,16 @@ func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
 		if hasFocus && f.focused == len(all)+i {
 			button = cells.Text(cells.Cursor, "[ "+b+" ]")
 		}
-		if i > 0 && buttons.Width()+(cells.Line{button}).Width() > w {
+		width := (cells.Line{button}).Width()
+		if i > 0 && buttons.Width()+width > w {
 			lines = append(lines, buttons)
 			buttons = cells.Line{cells.Blank(labelWidth + 1)}
 		}
 		if f.focused == len(all)+i {
 			focusedLine = len(lines)
 		}
+		from := buttons.Width()
+		f.targets = append(f.targets, target{line: len(lines), from: from, to: from + width, element: len(all) + i, option: noChoice})
 		buttons = append(buttons, button, cells.Blank(2))
 	}
 	lines = append(lines, buttons)
@@ -798,7 +846,55 @@ func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
 	if focusedLine >= f.top+h-1 { // one line for the error or the hint of the field
 		f.top = max(0, min(focusedLine-h+2, len(lines)-h))
 	}
-	return lines[f.top:min(f.top+h, len(lines))]
+	shown := slices.Clone(lines[f.top:min(f.top+h, len(lines))])
+	if below := len(lines) - f.top - len(shown); below > 0 && len(shown) > 1 {
+		last := len(shown) - 1
+		shown[last] = cells.Justify(shown[last], cells.TextLine(cells.Faint, "↓ "+strconv.Itoa(below)+" more"), w)
+	}
+	return shown
+}
+
+// addOptionTargets adds the options of a field that are drawn in a line from a column on.
+func (f *form) addOptionTargets(q *field, line, column, room, element int) {
+	first, options := q.visibleOptions(room)
+	if first > 0 {
+		column += optionsCut.Width()
+	}
+	for i, o := range options {
+		width := q.optionWidth(o)
+		f.targets = append(f.targets, target{line: line, from: column, to: column + width, element: element, option: first + i})
+		column += width + optionGap
+	}
+}
+
+// Click handles a click at a position of the drawn form. It focuses a field, chooses an option, adds to a
+// list, or returns the pressed button.
+func (f *form) Click(x, y int) string {
+	line := f.top + y
+	for _, t := range slices.Backward(f.targets) { // the options of a field are after the field
+		if t.line != line || x < t.from || x >= t.to {
+			continue
+		}
+		all := f.fields()
+		if t.element >= len(all) {
+			f.focused = t.element
+			return f.Buttons[t.element-len(all)]
+		}
+		q := all[t.element]
+		if q.shape == objectShape && q.Required {
+			return ""
+		}
+		f.focused = t.element - 1
+		f.moveFocus(1)
+		switch {
+		case q.shape == listShape || q.shape == objectShape && !q.isGiven:
+			f.typeKey("space", " ")
+		case t.option != noChoice:
+			q.clickOption(t.option)
+		}
+		return ""
+	}
+	return ""
 }
 
 // name returns the name of a field as drawn, indented by its depth.
@@ -823,7 +919,7 @@ func (q *field) draw(w, labelWidth int, active bool) []cells.Line {
 	if q.root().isNested() { // a right margin would hide the depth
 		label = cells.Fit(cells.Accent, q.name(), labelWidth)
 	}
-	room := max(w-labelWidth-1, 8)
+	room := max(w-labelWidth-1, minValueWidth)
 	hint := strings.TrimSpace(strings.Join([]string{q.Limits(), q.Description}, "  "))
 	if q.shape == singleShape && q.Kind == question.Other {
 		hint = strings.TrimSpace("JSON  " + hint)
@@ -837,8 +933,8 @@ func (q *field) draw(w, labelWidth int, active bool) []cells.Line {
 	case q.shape == objectShape:
 		value = cells.Line{q.drawHeading(active, q.describeMembers())}
 	case q.shape == listShape:
-		value = cells.Line{q.drawHeading(active, countNoun(len(q.children), "item", "items")+"; space adds one")}
-	case q.shape == choiceShape || q.Kind == question.Boolean || q.Kind == question.Choice || q.Kind == question.Choices:
+		value = cells.Line{q.drawHeading(active, countNoun(len(q.children), "item", "items")+"; type to add one")}
+	case q.hasOptions():
 		value = q.drawOptions(active, room)
 	default:
 		isText = true
@@ -877,7 +973,7 @@ func (q *field) isNested() bool {
 // describeMembers returns what the heading of an object says.
 func (q *field) describeMembers() string {
 	if !q.isGiven {
-		return "not given; space adds it"
+		return "not given; type to add it"
 	}
 	if q.Required {
 		return ""
@@ -893,12 +989,51 @@ func (q *field) drawHeading(active bool, text string) cells.Span {
 	return cells.Text(cells.Faint, text)
 }
 
-// drawOptions draws the choices of the field in room columns. If they do not fit, it leaves out the first
-// ones, so that the option under the cursor is visible.
+// minValueWidth is the smallest width of a value.
+const minValueWidth = 8
+
+// optionGap is the number of columns between options.
+const optionGap = 2
+
+// optionsCut is the sign for options that are left out.
+var optionsCut = cells.TextLine(cells.Faint, "‹ ")
+
+// hasOptions reports whether the field is drawn as options.
+func (q *field) hasOptions() bool {
+	isChoice := q.Kind == question.Boolean || q.Kind == question.Choice || q.Kind == question.Choices
+	return q.shape == choiceShape || q.shape == singleShape && isChoice
+}
+
+// optionWidth returns the width of an option as drawn.
+func (q *field) optionWidth(o question.Option) int {
+	return cells.TextLine(cells.Plain, "( ) "+o.Title).Width()
+}
+
+// visibleOptions returns the options that are drawn in room columns, and the index of the first one. If not
+// all fit, it leaves out the first ones, so that the option under the cursor is visible.
+func (q *field) visibleOptions(room int) (first int, options []question.Option) {
+	first = max(q.choice, 0)
+	if len(q.Options) == 0 {
+		return 0, nil
+	}
+	for used := optionsCut.Width() + q.optionWidth(q.Options[first]); first > 0; first-- {
+		used += q.optionWidth(q.Options[first-1]) + optionGap
+		if used > room {
+			break
+		}
+	}
+	return first, q.Options[first:]
+}
+
+// drawOptions draws the choices of the field in room columns.
 func (q *field) drawOptions(active bool, room int) cells.Line {
-	cursor := max(q.choice, 0)
-	var options []cells.Line
-	for i, o := range q.Options {
+	first, options := q.visibleOptions(room)
+	var line cells.Line
+	if first > 0 {
+		line = append(line, optionsCut...)
+	}
+	for n, o := range options {
+		i := first + n
 		box := "( ) "
 		if q.shape == singleShape && q.Kind == question.Choices {
 			box = "[ ] "
@@ -909,26 +1044,25 @@ func (q *field) drawOptions(active bool, room int) cells.Line {
 			box = "(•) "
 		}
 		role := cells.Plain
-		if active && i == cursor {
+		if active && i == max(q.choice, 0) {
 			role = cells.Cursor
 		}
-		options = append(options, cells.Line{cells.Text(role, box+o.Title), cells.Blank(2)})
+		line = append(line, cells.Text(role, box+o.Title), cells.Blank(optionGap))
 	}
-	if len(options) == 0 {
-		return nil
+	return line
+}
+
+// clickOption chooses an option, or in Choices checks it or takes it back.
+func (q *field) clickOption(index int) {
+	switch {
+	case q.shape == choiceShape:
+		q.setAlternative(index, nil)
+	case q.Kind == question.Choices:
+		q.checked[index] = !q.checked[index]
+		q.choice = index
+	default:
+		q.choice = index
 	}
-	first := cursor
-	for width := options[cursor].Width() + 2; first > 0; first-- {
-		width += options[first-1].Width()
-		if width > room {
-			break
-		}
-	}
-	var line cells.Line
-	if first > 0 {
-		line = cells.TextLine(cells.Faint, "‹ ")
-	}
-	return append(line, slices.Concat(options[first:]...)...)
 }
 
 // questionForm returns the form for a question. For a page it only shows the address and never

@@ -153,6 +153,9 @@ func TestLetterChoosesOption(t *testing.T) {
 		{"a", []string{"h"}, `{"a":"high"}`},
 		{"a", []string{"H", "h"}, `{"a":"hard"}`},
 		{"a", []string{"h", "h", "h"}, `{"a":"high"}`},
+		{"a", []string{"h", "a"}, `{"a":"hard"}`},
+		{"a", []string{"m", "e", "d", "i", "u", "m"}, `{"a":"medium"}`},
+		{"a", []string{"h", "tab", "m"}, `{"a":"high"}`},
 		{"a", []string{"x"}, `{}`},
 		{"a", []string{"left"}, `{"a":"hard"}`},
 		{"b", []string{"space"}, `{"b":true}`},
@@ -170,6 +173,21 @@ func TestLetterChoosesOption(t *testing.T) {
 	}
 }
 
+// Text that is typed at a list or an optional object adds an item or the object, and is typed there.
+func TestTypingAtHeadingAddsIt(t *testing.T) {
+	f := newForm(json.RawMessage(nested), json.RawMessage(`{"name":"A","address":{"street":"S"}}`), "Call")
+	for _, step := range []struct{ field, text string }{{"tags", "work"}, {"people", "7"}, {"tree", "5"}} {
+		focus(t, f, step.field)
+		press(f, step.text)
+	}
+	focus(t, f, "tags")
+	press(f, "more")
+	want := `{"name":"A","address":{"street":"S"},"tags":["work","more"],"people":[{"age":7}],"tree":{"v":5}}`
+	if got, ok := f.Content(); !ok || string(got) != want {
+		t.Errorf("%s, %t, want %s", got, ok, want)
+	}
+}
+
 // A choice that is wider than the screen shows the option under the cursor.
 func TestWideChoiceShowsTheCursor(t *testing.T) {
 	var titles []string
@@ -181,6 +199,39 @@ func TestWideChoiceShowsTheCursor(t *testing.T) {
 	press(f, "k")
 	if text := f.Lines(60, 10, true)[1].String(); !strings.Contains(text, "(•) kkkkkkkk") {
 		t.Errorf("the line is %q", text)
+	}
+}
+
+// The mouse focuses a field, chooses an option, adds to a list and presses a button.
+func TestClicksInForm(t *testing.T) {
+	const schema = `{"type":"object","properties":{"name":{"type":"string"},"size":{"enum":["small","large"]},
+		"marks":{"type":"array","items":{"enum":["red","green"]},"uniqueItems":true},"tags":{"type":"array","items":{"type":"string"}}}}`
+	f := newForm(json.RawMessage(schema), nil, "Call", "Close")
+	// click clicks on a text of the drawn form.
+	click := func(text string) string {
+		t.Helper()
+		for y, line := range f.Lines(80, 20, true) {
+			before, _, found := strings.Cut(line.String(), text)
+			if found {
+				return f.Click(len([]rune(before))+1, y)
+			}
+		}
+		t.Fatalf("the form does not show %q", text)
+		return ""
+	}
+	click("large")
+	click("green")
+	click("red")
+	click("green")
+	click("tags")
+	press(f, "work")
+	click("name")
+	press(f, "Ada")
+	if got, ok := f.Content(); !ok || string(got) != `{"name":"Ada","size":"large","marks":["red"],"tags":["work"]}` {
+		t.Errorf("%s, %t", got, ok)
+	}
+	if got := click("Close"); got != "Close" {
+		t.Errorf("the click presses %q", got)
 	}
 }
 

@@ -166,6 +166,9 @@ func (m *model) switchView(viewIndex int) tea.Cmd {
 	if it := m.list().selected(); it != nil && m.view < viewTime {
 		m.lists[viewTime].wantedBar = it.key
 	}
+	if m.act.request != nil && viewIndex != m.view {
+		m.leaveForm()
+	}
 	m.view = viewIndex
 	m.focus = paneMain
 	return m.loadList(newQuery)
@@ -355,6 +358,13 @@ func (m *model) click(mouse tea.Mouse) tea.Cmd {
 	}
 	if layout.inDetail(mouse.X, y) {
 		return m.clickDetail(y, layout)
+	}
+	if formTop := layout.mainHeight - len(m.drawForm(layout)); m.act.form != nil && y >= formTop {
+		left := 0
+		if layout.left > 0 {
+			left = layout.left + 1 // the bar
+		}
+		return m.clickForm(mouse.X-left, y-formTop)
 	}
 	lines := m.drawMain(layout.main, layout.mainHeight)
 	if y >= len(lines) || lines[y].Item == 0 {

@@ -13,9 +13,11 @@ import (
 // The largest numbers of lines of the request and the response in the summary.
 const (
 	maxRequestLines  = 4
-	maxResponseLines = 8
-	maxJSONLines     = 3 // of a response in JSON
+	maxResponseLines = 16
 )
+
+// maxIndentedBytes limits the JSON of a response that the summary indents.
+const maxIndentedBytes = 64 << 10
 
 // A summaryFact is a named text in the summary.
 type summaryFact struct {
@@ -25,8 +27,8 @@ type summaryFact struct {
 	fullTab    string // the tab that has the whole text, if maxLines is set
 }
 
-// messageSummary returns the parts of the request and the response that the summary shows.
-func messageSummary(doc *view.Detail) []summaryFact {
+// messageSummary returns the parts of the request and the response that the summary shows in w columns.
+func messageSummary(doc *view.Detail, w int) []summaryFact {
 	var facts []summaryFact
 	if name, text := requestSummary(doc); text != "" {
 		facts = append(facts, summaryFact{name, text, cells.Plain, maxRequestLines, tabNames[tabRequest]})
@@ -40,11 +42,10 @@ func messageSummary(doc *view.Detail) []summaryFact {
 	if doc.Row.Failed {
 		role = cells.Bad
 	}
-	maxLines := maxResponseLines
-	if strings.HasPrefix(text, "{") {
-		maxLines = maxJSONLines
+	if len(text) > w && len(text) < maxIndentedBytes {
+		text = indented(text, w)
 	}
-	return append(facts, summaryFact{name, text, role, maxLines, tabNames[tabResponse]})
+	return append(facts, summaryFact{name, text, role, maxResponseLines, tabNames[tabResponse]})
 }
 
 // requestSummary returns the part of the request that its method and name do not show, and the name

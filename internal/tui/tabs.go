@@ -59,7 +59,7 @@ func summaryLines(doc *view.Detail, w int) []tabLine {
 	if len(lines) > 0 {
 		lines = append(lines, tabLine{})
 	}
-	facts := messageSummary(doc)
+	facts := messageSummary(doc, w-w/4)
 	for _, f := range doc.Facts {
 		facts = append(facts, summaryFact{name: f[0], text: f[1]})
 	}

@@ -469,7 +469,7 @@ func (m *model) pressButton(button string) tea.Cmd {
 	default:
 		arguments, ok := form.Content()
 		if !ok {
-			return nil
+			return m.showNotSent()
 		}
 		if r.resent != nil {
 			m.leaveForm()
@@ -477,6 +477,19 @@ func (m *model) pressButton(button string) tea.Cmd {
 		}
 		return m.sendRequest(r, arguments)
 	}
+	return nil
+}
+
+// showNotSent says that the values of the form are not valid.
+func (m *model) showNotSent() tea.Cmd {
+	n := 0
+	for _, q := range m.act.form.fields() {
+		if q.err != "" {
+			n++
+		}
+	}
+	m.showMessage("not sent: " + countNoun(n, "field is", "fields are") + " not valid")
+	m.statusLine.isError = true
 	return nil
 }
 

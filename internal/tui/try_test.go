@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"mcpc/internal/live/view"
 )
 
@@ -369,6 +371,49 @@ func TestLettersAtButtonAreKeysOfTheView(t *testing.T) {
 		p.shows("[ Call ]", "1 talk")
 		p.keys("1")
 		p.shows("call get_file")
+	})
+}
+
+// A click on a field of the form gives it the keys, and a click on a button presses it.
+func TestMouseInTryForm(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("enter", "esc", "enter", "tab")
+		click := func(text string) {
+			t.Helper()
+			for y, line := range strings.Split(p.screen(), "\n") {
+				if before, _, found := strings.Cut(line, text); found {
+					p.send(tea.MouseClickMsg{X: len([]rune(before)) + 1, Y: y, Button: tea.MouseLeft})
+					return
+				}
+			}
+			t.Fatalf("the screen does not show %q", text)
+		}
+		click("title *")
+		p.types("bug")
+		click("[ Call ]")
+		p.did(a, `request  tool create_issue {"title":"bug"}`)
+		click("[ Close ]")
+		p.hides("try create_issue")
+	})
+}
+
+// The request of the result beside the list of Try is edited and sent again from the list.
+func TestResultOfTryIsResentFromTheList(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("enter").types("bug").keys("ctrl+s", "esc")
+		p.shows("E edit, resend")
+		p.keys("E")
+		p.shows("edit and send again: ")
+	})
+}
+
+// Values that are not valid are not sent, and the footer says so.
+func TestInvalidFormSaysThatNothingIsSent(t *testing.T) {
+	tries(t, 120, 30, newActor(), func(p *player) {
+		p.keys("enter", "ctrl+s")
+		p.shows("not sent: 1 field is not valid", "! is required")
 	})
 }
 

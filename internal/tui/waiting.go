@@ -164,11 +164,24 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 	if a.request != nil {
 		return m.requestFormKey(k)
 	}
-	button := a.form.Key(k.String(), k.Text)
-	if button == "" {
+	return m.press(a.form.Key(k.String(), k.Text))
+}
+
+// press runs the pressed button of the form; "" does nothing.
+func (m *model) press(button string) tea.Cmd {
+	switch {
+	case button == "" || m.act.isObsolete:
 		return nil
+	case m.act.request != nil:
+		return m.pressButton(button)
 	}
 	return m.answerQuestion(button)
+}
+
+// clickForm handles a click at a position of the drawn form, below the rule above it.
+func (m *model) clickForm(x, y int) tea.Cmd {
+	m.focus = paneForm
+	return m.press(m.act.form.Click(x-1, y-1)) // a blank column and the rule
 }
 
 // The buttons of the form of a question.
@@ -190,7 +203,7 @@ func (m *model) answerQuestion(button string) tea.Cmd {
 	if button == acceptButton && !isPage {
 		content, ok := a.form.Content()
 		if !ok {
-			return nil
+			return m.showNotSent()
 		}
 		answer.Content = content
 		if a.answering.Method != "elicitation/create" { // see questionForm
@@ -240,9 +253,11 @@ func (m *model) runAction(done string, act func(context.Context, view.Actor) err
 }
 
 // drawForm draws the form below the list, which stays readable.
-func (m *model) drawForm(w, h int) []drawn {
+func (m *model) drawForm(p screenLayout) []drawn {
 	a := &m.act
-	if a.form == nil || h < 3 {
+	w := p.main
+	h := p.mainHeight * 3 / 4
+	if a.form == nil || h < 3 || w == 0 {
 		return nil
 	}
 	text := ""
