@@ -838,7 +838,8 @@ func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
 			focusedLine = len(lines)
 		}
 		from := buttons.Width()
-		f.targets = append(f.targets, target{line: len(lines), from: from, to: from + width, element: len(all) + i, option: noChoice})
+		place := target{line: len(lines), from: from, to: from + width, element: len(all) + i, option: noChoice}
+		f.targets = append(f.targets, place)
 		buttons = append(buttons, button, cells.Blank(2))
 	}
 	lines = append(lines, buttons)
@@ -862,7 +863,8 @@ func (f *form) addOptionTargets(q *field, line, column, room, element int) {
 	}
 	for i, o := range options {
 		width := q.optionWidth(o)
-		f.targets = append(f.targets, target{line: line, from: column, to: column + width, element: element, option: first + i})
+		place := target{line: line, from: column, to: column + width, element: element, option: first + i}
+		f.targets = append(f.targets, place)
 		column += width + optionGap
 	}
 }
