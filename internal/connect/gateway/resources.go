@@ -145,7 +145,7 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 	return out
 }
 
-// subscribe is subscribed to a resource at the server until ctx is done or the server ends it.
+// subscribe listens for changes of a resource at the server until ctx is done or the server ends it.
 func (l *link) subscribe(ctx context.Context, conn *connect.Conn, uri string, watched *subscription) {
 	defer watched.stop()
 	var once sync.Once
