@@ -245,6 +245,9 @@ func (s *Server) handleServerLine(g *generation, line []byte) {
 			if s.takeOwnReply(g, m) {
 				return
 			}
+			if s.keepsSubscription(m) {
+				return
+			}
 			s.finishRequest(g, m)
 		case wire.Request:
 			line = s.passRequest(g, m, line)
@@ -272,6 +275,18 @@ func (s *Server) takeOwnReply(g *generation, m *wire.Message) bool {
 		s.options.Note("the restarted server refused " + own.method + " of the client: " + m.Error.Message)
 	}
 	return true
+}
+
+// keepsSubscription reports whether a message is an error for a subscription that an earlier process has
+// acknowledged. The subscription stays open, and the next process receives it again. The caller locks mu.
+func (s *Server) keepsSubscription(m *wire.Message) bool {
+	isKept := m.Error != nil && slices.ContainsFunc(s.open, func(c *clientMessage) bool {
+		return c.isSubscription() && c.isAcknowledged && m.IsResponseTo(c.message.ID)
+	})
+	if isKept {
+		s.options.Note("the restarted server refused " + methodListen + " of the client: " + m.Error.Message)
+	}
+	return isKept
 }
 
 // finishRequest notes that a request of the client has its response. The caller locks mu.

@@ -47,8 +47,9 @@ type Options struct {
 	// FailFast is true if requests that open the conversation are refused as soon as the process fails,
 	// because the client repeats them.
 	FailFast bool
-	// Note is called with what the user should know.
-	Note func(text string)
+	// Note is called with what the user should know. Warn is called with the reason why a process or a build
+	// has failed.
+	Note, Warn func(text string)
 	// ToolsChanged is called with the tools of two successive processes if they differ.
 	ToolsChanged func(before, after []json.RawMessage)
 	Now          func() time.Time
@@ -171,7 +172,7 @@ func (s *Server) Run(ctx context.Context, replace <-chan struct{}) error {
 		if s.options.Now().Sub(begin) >= maxDelay {
 			delay = minDelay
 		}
-		s.options.Note(fmt.Sprintf("%s; it is started again in %s or after a change", trouble, delay))
+		s.options.Warn(fmt.Sprintf("%s; it is started again in %s or after a change", trouble, delay))
 		isReplaced := s.waitToRestart(ctx, delay, replace)
 		if pause.IsOver(s.inputEnded) {
 			return nil

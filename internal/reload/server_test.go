@@ -56,6 +56,7 @@ func newHarness(t *testing.T, change func(*Options)) *harness {
 		ToClient: writerFunc(func(b []byte) { h.output <- strings.TrimSuffix(string(b), "\n") }),
 		Drain:    deadline, Hold: deadline, Now: time.Now,
 		Note: func(text string) { h.notes <- text },
+		Warn: func(text string) { h.notes <- "warning: " + text },
 		ToolsChanged: func(before, after []json.RawMessage) {
 			h.diffs <- fmt.Sprintf("%s -> %s", before, after)
 		},
@@ -522,6 +523,41 @@ func TestSubscriptionsAreRepeated(t *testing.T) {
 	last.expect(discover)
 	h.send(call)
 	last.expect(call) // the subscription has ended
+}
+
+// A subscription that a restarted process refuses stays open for the client, and the next process receives it.
+func TestRefusedSubscriptionIsRepeated(t *testing.T) {
+	h := newHarness(t, nil)
+	p := h.next()
+	p.revision = "2026-07-28"
+	p.allow("a")
+	listen := `{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{` + modernMeta + `,"notifications":{"toolsListChanged":true}}}`
+	ack := `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"s"},"notifications":{"toolsListChanged":true}}}`
+	refusal := `{"jsonrpc":"2.0","id":"s","error":{"code":-32603,"message":"bad schema"}}`
+	h.send(listen)
+	p.expect(listen)
+	discover := `{"jsonrpc":"2.0","id":ID,"method":"server/discover","params":{` + modernMeta + `}}`
+	p.expect(discover)
+	p.send(ack)
+	h.expect(ack)
+	h.await("listed", isListed)
+	for range 2 {
+		next := h.restart()
+		next.revision = "2026-07-28"
+		next.allow("a")
+		next.expect(discover)
+		next.expect(listen)
+		h.expectNote("restarted")
+		next.send(refusal)
+		h.expectNote("the restarted server refused subscriptions/listen of the client: bad schema")
+		h.await("listed", isListed)
+	}
+	last := h.restart()
+	last.revision = "2026-07-28"
+	last.allow("b")
+	last.expect(discover)
+	last.expect(listen)
+	h.expect(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"s"}}}`)
 }
 
 func TestOtherRevisionIsRefused(t *testing.T) {

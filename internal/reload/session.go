@@ -150,7 +150,7 @@ func (s *Server) openSession(g *generation) error {
 	if !isSame {
 		why := "the restarted server no longer speaks the client's revision " + session.revision
 		if s.refuse(g, why) {
-			s.options.Note(why + ": requests are refused until it does; reconnect the client to use the server as it is")
+			s.options.Warn(why + ": requests are refused until it does; reconnect the client to use the server as it is")
 		}
 		return nil
 	}

@@ -25,6 +25,7 @@ import (
 	"mcpc/internal/proxy"
 	"mcpc/internal/redact"
 	"mcpc/internal/reload"
+	"mcpc/internal/render/failure"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -117,7 +118,7 @@ func (t *watchedTap) run(ctx context.Context, stop func(), faults *faulty.Faults
 	toClient := pipe.ServerWriter()
 	t.server = reload.New(reload.Options{
 		Start: t.start, AwaitsBuild: t.build != "", ToClient: toClient, Drain: o.watch.Drain(), Hold: o.watch.Hold(),
-		FailFast: o.failFast, Note: t.note, ToolsChanged: t.showTools, Now: f.Now,
+		FailFast: o.failFast, Note: t.note, Warn: t.warn, ToolsChanged: t.showTools, Now: f.Now,
 	})
 	go t.server.ReadClient(fromClient)
 	go func() {
@@ -235,6 +236,13 @@ func (t *watchedTap) note(text string) {
 	_, _ = fmt.Fprintf(t.stderr, "mcpc: note: %s\n", t.factory.ErrStyle.Line(text))
 }
 
+// warn notes for the user, in the recording too, why the server or a build has failed. Each failure is noted,
+// also with the text of the one before.
+func (t *watchedTap) warn(text string) {
+	failure.Warn(t.factory.Stderr(), t.factory.ErrStyle, t.factory.Secrets.Text(text))
+	_, _ = fmt.Fprintf(t.stderr, "mcpc: warning: %s\n", t.factory.ErrStyle.Line(text))
+}
+
 // showTools shows how the tools differ after a restart.
 func (t *watchedTap) showTools(before, after []json.RawMessage) {
 	r := report.Report{
@@ -280,7 +288,7 @@ func (t *watchedTap) tryBuild(ctx context.Context) (trouble string) {
 	p, err := process.Start(process.Command{Args: []string{"sh", "-c", "exec 2>&1\n" + t.build}})
 	if err != nil {
 		trouble = "--build could not be started: " + err.Error()
-		t.note(trouble + remark)
+		t.warn(trouble + remark)
 		return trouble
 	}
 	p.Stdin.Close()
@@ -307,7 +315,7 @@ func (t *watchedTap) tryBuild(ctx context.Context) (trouble string) {
 		return ""
 	}
 	trouble = "--build failed (" + p.State().String() + ")"
-	t.note(trouble + remark)
+	t.warn(trouble + remark)
 	var lines []report.Line
 	for line := range strings.SplitSeq(lastLines(t.factory.Secrets.Text(output.Text())), "\n") {
 		lines = append(lines, report.Line{{Role: report.Plain, Text: "  " + line}})
