@@ -344,7 +344,11 @@ func (m *model) click(mouse tea.Mouse) tea.Cmd {
 	if mouse.Y == 0 {
 		return m.clickTab(mouse.X)
 	}
-	if mouse.Y == 1 && m.alarmLines() > 0 {
+	barLine := 1
+	if m.status.Trouble != "" {
+		barLine = 2
+	}
+	if mouse.Y == barLine && m.drawBar() != nil {
 		return m.clickBar(mouse.X)
 	}
 	if y < 0 && (mouse.Y == layout.head-1 || mouse.Y == 1+m.alarmLines()) { // the filter line

@@ -250,6 +250,18 @@ func TestNoticeWaitsForTheEndOfTyping(t *testing.T) {
 	})
 }
 
+// The top of the screen says why the server does not run, also while a form is open, until it does.
+func TestTroubleOfServerIsShownUntilItEnds(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("enter")
+		p.m.status.Trouble = "the server ended: SyntaxError"
+		p.shows("✗ server: the server ended: SyntaxError", "[ Call ]")
+		p.m.status.Trouble = ""
+		p.hides("✗ server")
+	})
+}
+
 func TestTryListsAgainAfterChange(t *testing.T) {
 	a := newActor()
 	tries(t, 120, 30, a, func(p *player) {

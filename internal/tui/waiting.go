@@ -279,10 +279,13 @@ func (m *model) drawForm(p screenLayout) []drawn {
 // alarmLines returns the height of the bar and of the list of held messages.
 func (m *model) alarmLines() int { return len(m.drawAlarms()) }
 
-// drawAlarms draws the bar at the top, if there is something to show in it, and the held messages while
-// they have the keys.
+// drawAlarms draws why the view's own server does not run, the bar, if there is something to show in it, and
+// the held messages while they have the keys.
 func (m *model) drawAlarms() []cells.Line {
 	var lines []cells.Line
+	if m.status.Trouble != "" {
+		lines = append(lines, cells.Line{cells.Fit(cells.Alarm, " ✗ server: "+m.status.Trouble, m.w)})
+	}
 	if bar := m.drawBar(); len(bar) > 0 {
 		lines = append(lines, bar)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -266,6 +267,39 @@ func TestPeerTryDeadServer(t *testing.T) {
 	p.Await(`document.querySelector('.list.talk')`)
 	p.Type("T")
 	p.Await(`(document.querySelector('.offer input') || {}).value === 'kept'`)
+}
+
+// troubled is a Reader whose status says that the view's own server does not run while trouble is not empty.
+type troubled struct {
+	*dummy
+	trouble atomic.Value // a string
+}
+
+func (r *troubled) Status() view.Status {
+	s := r.dummy.Status()
+	s.Trouble, _ = r.trouble.Load().(string)
+	return s
+}
+
+// TestPeerTryTrouble holds: while the server does not run, the page says why. When it runs again, neither that nor the
+// failure of a request that was sent meanwhile is shown.
+func TestPeerTryTrouble(t *testing.T) {
+	a := newTrying()
+	r := &troubled{dummy: newDummy()}
+	p, _ := openTry(t, r, a)
+	p.Type("jj")
+	p.Await(`location.hash.includes('offer=no-arguments')`)
+	a.mu.Lock()
+	*a.dead = "the server ended"
+	a.mu.Unlock()
+	r.trouble.Store("SyntaxError <b>")
+	r.change()
+	p.Await(`[...document.querySelectorAll('.bar[role=alert]')].some(e => e.textContent.includes('SyntaxError <b>'))`)
+	p.Eval(`document.querySelector('.offer .main').click()`, nil)
+	p.Await(`document.querySelector('.offer .failed')`)
+	r.trouble.Store("")
+	r.change()
+	p.Await(`!document.querySelector('.bar[role=alert]') && !document.querySelector('.offer .failed')`)
 }
 
 // TestPeerTryKinds searches, gets a prompt with completion, reads a resource and subscribes to it, by keys.

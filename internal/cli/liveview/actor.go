@@ -92,7 +92,11 @@ type Actor struct {
 	// notice is what the tap of the view's own server said last, and noticeCount counts what it said.
 	notice      string
 	noticeCount int
-	running     []*running
+	// trouble says why the view's own server does not run or does not list its tools, or is "". warningCount
+	// counts the warnings of its tap.
+	trouble      string
+	warningCount int
+	running      []*running
 	// subscriptions has the functions that end the subscriptions.
 	subscriptions map[subscribed]context.CancelFunc
 	// login is the newest login, or nil.
@@ -128,9 +132,12 @@ type Command struct {
 // that they have changed. If files are watched, Start waits until the server can be started, and the view
 // connects again if a restarted server reports changes of a list that it did not declare before.
 func (a *Actor) Start(ctx context.Context, command Command) wire.Outcome {
-	s := &startedServer{Command: command, changed: make(chan struct{}, 1), renewed: make(chan struct{}, 1)}
+	s := &startedServer{
+		Command: command, changed: make(chan struct{}, 1), renewed: make(chan struct{}, 1),
+		restarted: make(chan struct{}, 1), relisten: make(chan struct{}, 1),
+	}
 	if s.Watched != nil {
-		a.followNotices()
+		a.followNotices(s)
 	}
 	c, out := a.dialUntilMended(ctx, s)
 	if !out.OK() {
@@ -143,17 +150,28 @@ func (a *Actor) Start(ctx context.Context, command Command) wire.Outcome {
 		return out
 	}
 	s.tools = list.Items
-	a.followLists(c, s.Watched != nil)
+	a.noteListing(s, out, a.countWarnings())
+	go a.listenStarted(s)
 	a.following.Go(func() { a.followStarted(s) })
 	return wire.Outcome{} // a server without tools can be inspected too
 }
 
 // A startedServer is the server that the view started. changed receives a value after a change of its tools,
-// renewed if it reports changes of a list that it has not declared on this connection.
+// renewed if it reports changes of a list that it has not declared on this connection. restarted and relisten
+// receive a value after each restart.
 type startedServer struct {
 	Command
-	changed, renewed chan struct{}
-	tools            []json.RawMessage // as they were listed last
+	changed, renewed, restarted, relisten chan struct{}
+
+	tools []json.RawMessage // as they were listed last
+}
+
+// notify sends a value to a channel of a startedServer, unless one waits there already.
+func notify(signal chan<- struct{}) {
+	select {
+	case signal <- struct{}{}:
+	default:
+	}
 }
 
 // dialUntilMended starts the server of the view and connects to it. If that fails and files are watched, it
@@ -178,11 +196,10 @@ func (a *Actor) dialUntilMended(ctx context.Context, s *startedServer) (*connect
 			return c, out
 		}
 		c.Close(ctx)
-		out = withoutTap(out)
 		if changed == nil || out.Kind == wire.Signal {
-			return nil, out
+			return nil, withoutTap(out)
 		}
-		a.showNotice(a.Factory.Secrets.Text(failure.Headline(out)))
+		a.setTrouble(troubleOf(out))
 		select {
 		case <-ctx.Done():
 			return nil, wire.Outcome{Kind: wire.Signal}
@@ -211,10 +228,7 @@ func (a *Actor) dialStarted(ctx context.Context, s *startedServer) (*connect.Con
 			} else if kind != "tools" {
 				return
 			}
-			select {
-			case signal <- struct{}{}:
-			default: // the next list has this change too
-			}
+			notify(signal)
 		},
 	})
 }
@@ -233,11 +247,15 @@ func (a *Actor) followStarted(s *startedServer) {
 				continue
 			}
 			before := a.ownServer.Swap(next)
-			a.followLists(next, true)
+			notify(s.relisten)
 			a.listStarted(s)
 			a.countListChange()
 			a.renewSubscriptions(next)
 			before.Close(a.ctx)
+		case <-s.restarted:
+			a.ownServer.Load().ForgetLists()
+			a.listStarted(s)
+			a.countListChange()
 		case <-s.changed:
 			a.listStarted(s)
 		}
@@ -245,9 +263,11 @@ func (a *Actor) followStarted(s *startedServer) {
 }
 
 // listStarted lists the tools of the view's own server. If the server is watched, a notice says how they
-// differ from the tools that were listed before. A failure is shown by its row.
+// differ from the tools that were listed before, and a failure is the trouble of the server.
 func (a *Actor) listStarted(s *startedServer) {
+	warnings := a.countWarnings()
 	list, out := a.ownServer.Load().Listed(a.ctx, connect.ToolKind, nil)
+	a.noteListing(s, out, warnings)
 	if !out.OK() {
 		return
 	}

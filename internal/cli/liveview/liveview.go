@@ -105,6 +105,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		Intercepting: v.Actor.Intercepting,
 		Catalogs:     v.Actor.Catalogs,
 		Notice:       v.Actor.lastNotice,
+		Trouble:      v.Actor.lastTrouble,
 		HasServer:    v.Actor.hasServer,
 		Marked:       v.markOf,
 	})

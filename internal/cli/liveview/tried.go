@@ -74,7 +74,7 @@ func (a *Actor) connection(ctx context.Context, server string) (*cmdutil.Factory
 	a.serverAt[c.Where] = server
 	a.mu.Unlock()
 	const isWatched = false
-	a.followLists(c, isWatched)
+	go a.listenTo(c, isWatched)
 	return g, c, out
 }
 
@@ -93,9 +93,9 @@ func (a *Actor) triedAt(server string) *triedServer {
 	return t
 }
 
-// followLists asks a server to report changes of its lists, if it can, until the view is closed. A watched
-// server may have other lists after a restart, which mcpc tap reports.
-func (a *Actor) followLists(c *connect.Conn, isWatched bool) {
+// listenTo asks a server to report changes of its lists, if it can, and waits until the view is closed or the
+// server ends the subscription. A watched server may have other lists after a restart, which mcpc tap reports.
+func (a *Actor) listenTo(c *connect.Conn, isWatched bool) {
 	reportsChanges := func(capability string) bool {
 		settings := jsonraw.First(c.Info().Capabilities, capability)
 		return isWatched || string(jsonraw.First(settings, "listChanged")) == "true"
@@ -104,7 +104,7 @@ func (a *Actor) followLists(c *connect.Conn, isWatched bool) {
 		Tools: reportsChanges("tools"), Prompts: reportsChanges("prompts"), Resources: reportsChanges("resources"),
 	}
 	if wanted.Tools || wanted.Prompts || wanted.Resources {
-		go c.Listen(a.ctx, client.ListenRequest{SubscriptionFilter: wanted})
+		c.Listen(a.ctx, client.ListenRequest{SubscriptionFilter: wanted})
 	}
 }
 

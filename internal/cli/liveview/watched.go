@@ -5,16 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/connect"
 	"mcpc/internal/diff"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/reload"
+	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
 
 // followNotices notes what the tap of the view's own server writes to standard error from now on.
-func (a *Actor) followNotices() {
+func (a *Actor) followNotices(s *startedServer) {
 	watch := &a.Factory.Watch
 	shown := watch.Load() // of -v
 	tap := wire.Tap(func(f wire.Frame) {
@@ -22,7 +24,7 @@ func (a *Actor) followNotices() {
 			(*shown)(f)
 		}
 		if f.Kind == wire.Stderr {
-			a.noteStderr(string(f.Raw))
+			a.noteStderr(s, string(f.Raw))
 		}
 	})
 	watch.Store(&tap)
@@ -31,23 +33,93 @@ func (a *Actor) followNotices() {
 // maxNotice is the maximum number of bytes of a notice, which is shown in one line.
 const maxNotice = 500
 
-// noteStderr shows a line of standard error if it is one of mcpc, not of the server.
-func (a *Actor) noteStderr(line string) {
+// noteStderr shows a line of standard error if it is one of mcpc, not of the server: the tap warns if the server
+// or its build has failed, and notes that the server runs again.
+func (a *Actor) noteStderr(s *startedServer, line string) {
 	text, isOfTap := strings.CutPrefix(line, "mcpc: ")
-	if isOfTap {
-		a.showNotice(strings.TrimPrefix(text, "note: "))
+	if !isOfTap {
+		return
+	}
+	if warning, isWarning := strings.CutPrefix(text, "warning: "); isWarning {
+		a.mu.Lock()
+		a.warningCount++
+		a.mu.Unlock()
+		a.setTrouble(warning)
+		return
+	}
+	text, isNote := strings.CutPrefix(text, "note: ")
+	a.showNotice(text)
+	if isNote {
+		notify(s.restarted)
+		notify(s.relisten)
+	}
+}
+
+// setTrouble makes views show why the view's own server does not run, until it does. "" means that it runs.
+func (a *Actor) setTrouble(text string) {
+	text = oneLine(a.Factory.Secrets.Text(text))
+	a.mu.Lock()
+	hasChanged := a.trouble != text
+	a.trouble = text
+	a.mu.Unlock()
+	if hasChanged {
+		a.Changed()
+	}
+}
+
+// lastTrouble returns why the view's own server does not run, safe for a terminal, or "".
+func (a *Actor) lastTrouble() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.trouble
+}
+
+// countWarnings returns how many warnings the tap of the view's own server has written.
+func (a *Actor) countWarnings() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.warningCount
+}
+
+// noteListing notes the outcome of listing the tools of a watched server. A good one ends the trouble, unless
+// the tap has warned since it had written the given number of warnings.
+func (a *Actor) noteListing(s *startedServer, out wire.Outcome, warnings int) {
+	declared, known := a.ownServer.Load().Declares(connect.ToolKind.Capability)
+	mayHaveTools := declared || !known
+	switch {
+	case s.Watched == nil || out.Kind == wire.Signal:
+	case !out.OK() && mayHaveTools:
+		a.setTrouble(troubleOf(out))
+	case warnings == a.countWarnings():
+		a.setTrouble("")
+	}
+}
+
+// listenStarted asks the view's own server to report changes of its lists, until the view is closed. If the
+// server refuses or the subscription ends, it is asked again after the next restart.
+func (a *Actor) listenStarted(s *startedServer) {
+	for {
+		a.listenTo(a.ownServer.Load(), s.Watched != nil)
+		select {
+		case <-a.ctx.Done():
+			return
+		case <-s.relisten:
+		}
 	}
 }
 
 // showNotice makes views show a text about the view's own server.
 func (a *Actor) showNotice(text string) {
-	text = term.Line(jsonraw.Excerpt([]byte(text), maxNotice))
+	text = oneLine(text)
 	a.mu.Lock()
 	a.notice = text
 	a.noticeCount++
 	a.mu.Unlock()
 	a.Changed()
 }
+
+// oneLine returns the beginning of a text as one line that is safe for a terminal.
+func oneLine(text string) string { return term.Line(jsonraw.Excerpt([]byte(text), maxNotice)) }
 
 // lastNotice returns the last notice about the server, safe for a terminal, and the number of notices.
 func (a *Actor) lastNotice() (text string, count int) {
@@ -73,6 +145,19 @@ func describeChanges(changes []diff.Change) string {
 		named = append(named, english.Plural(more, "more change"))
 	}
 	return strings.Join(named, "; ")
+}
+
+// troubleOf returns what a failed request to a watched server says about it: the reason of the tap, if no server
+// was ready, or else the failure of the request.
+func troubleOf(out wire.Outcome) string {
+	e := out.RPCError()
+	if e == nil {
+		return failure.Headline(out)
+	}
+	if why, _ := reload.ReasonOf(e); why != "" {
+		return why
+	}
+	return out.Method + ": " + failure.Headline(out)
 }
 
 // withoutTap returns the outcome of a failed start for a user who did not ask for a tap: if the tap made

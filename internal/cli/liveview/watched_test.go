@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/client"
 	"mcpc/internal/diff"
 	"mcpc/internal/live/view"
 	"mcpc/internal/wire"
@@ -80,6 +81,63 @@ func TestNoticeSaysHowToolsDiffer(t *testing.T) {
 	}
 }
 
+// broken is a server whose second tools/list fails. It writes what its tap would: at a setLevel that the server ended, and
+// at a ping that it was restarted.
+const broken = `
+n=0
+while read -r line; do
+	id=$(printf %s "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+	reply='"result":{}'
+	case $line in
+	*'"initialize"'*)
+		reply='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}' ;;
+	*'"tools/list"'*)
+		n=$((n+1))
+		reply='"result":{"tools":[{"name":"get-weather","inputSchema":{"type":"object"}}]}'
+		[ $n = 2 ] && reply='"error":{"code":-32603,"message":"bad schema"}' ;;
+	*'"logging/setLevel"'*) echo "mcpc: warning: the server ended: SyntaxError" >&2 ;;
+	*'"ping"'*) echo "mcpc: note: the server was restarted" >&2 ;;
+	esac
+	[ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$reply"
+done`
+
+// The status says why a watched server does not run or list its tools, until it does. Views list again after each
+// restart, also if the server does not say that its list has changed.
+func TestTroubleIsShownUntilTheServerIsMended(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "2025-11-25")
+	start(t, v, Command{Argv: []string{"sh", "-c", broken}, Watched: []string{"node", "server.js"}})
+	send := func(method string) {
+		t.Helper()
+		if out := v.Actor.ownServer.Load().Do(t.Context(), client.Call{Method: method}); !out.OK() {
+			t.Fatal(out.Text)
+		}
+	}
+	ping := func(wantTrouble string) {
+		t.Helper()
+		before := v.Status().Catalogs
+		send("ping")
+		awaitStatus(t, v, func(s view.Status) bool { return s.Catalogs > before && s.Trouble == wantTrouble })
+	}
+	ping(`tools/list: protocol error -32603 "bad schema"`)
+	ping("")
+	send("logging/setLevel")
+	awaitStatus(t, v, func(s view.Status) bool { return s.Trouble == "the server ended: SyntaxError" })
+	ping("")
+}
+
+// awaitStatus waits for a status of a view.
+func awaitStatus(t *testing.T, v *View, is func(view.Status) bool) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	for seq := uint64(0); !is(v.Status()); seq = v.Wait(ctx, seq) {
+		if ctx.Err() != nil {
+			t.Fatalf("the last status is %+v", v.Status())
+		}
+	}
+}
+
 // The most severe changes come first, and the rest is counted.
 func TestDescribeChanges(t *testing.T) {
 	tool := func(name string) diff.Subject { return diff.Subject{Kind: diff.Tool, Name: name} }
@@ -137,11 +195,7 @@ func TestWatchedServerIsMended(t *testing.T) {
 			Patterns: []string{filepath.Join(dir, "*.sh")},
 		})
 	}()
-	for deadline := time.Now().Add(time.Minute); v.Status().Failed == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the view shows no failure")
-		}
-	}
+	awaitStatus(t, v, func(s view.Status) bool { return s.Failed > 0 && s.Trouble != "" })
 	if v.Status().Own {
 		t.Error("the view has a server that was not started")
 	}
@@ -150,6 +204,7 @@ func TestWatchedServerIsMended(t *testing.T) {
 		t.Fatal(out.Text)
 	}
 	awaitGreet(t, v)
+	awaitStatus(t, v, func(s view.Status) bool { return s.Trouble == "" })
 }
 
 // start starts a server that can be started at once.

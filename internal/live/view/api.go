@@ -333,6 +333,8 @@ type Status struct {
 	// Notices counts what it has said.
 	Notice  string `json:"notice,omitempty"`
 	Notices int    `json:"notices,omitempty"`
+	// Trouble says why the server that the view started does not run or does not list its tools, or is "".
+	Trouble string `json:"trouble,omitempty"`
 	// Own is true if the view has started a server.
 	Own bool `json:"own,omitempty"`
 	// Home is true if the view has servers to show.

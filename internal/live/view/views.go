@@ -38,6 +38,8 @@ type Options struct {
 	Catalogs func() int
 	// Notice returns the last notice about the server of the Actor, and the number of notices.
 	Notice func() (text string, count int)
+	// Trouble says why the server of the Actor does not run, or returns "".
+	Trouble func() string
 	// HasServer reports whether the Actor has started a server.
 	HasServer func() bool
 	// Marked reports whether the user marked a row, and returns the row's note.
@@ -68,6 +70,9 @@ func (v *Views) Status() Status {
 	}
 	if v.Notice != nil {
 		s.Notice, s.Notices = v.Notice()
+	}
+	if v.Trouble != nil {
+		s.Trouble = v.Trouble()
 	}
 	if v.HasServer != nil {
 		s.Own = v.HasServer()

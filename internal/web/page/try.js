@@ -67,7 +67,8 @@ export function openTryOf(tool, r, data) {
 // send sends the request for an offer.
 async function send(o, value) {
   const stop = new AbortController(), run = { id: idOf(o), name: o.name, method: kindOf(o.kind)[3], began: Date.now(), stop };
-  const fail = text => set({ failure: { id: run.id, text } });
+  // What failed because the server was down is no longer shown when it runs again.
+  const fail = text => set({ failure: { id: run.id, text, wasDown: !!S.status.trouble } });
   set({ run, failure: null });
   try {
     const s = await postConfirmed('request', { target: S.server, kind: o.kind, name: o.name, arguments: value }, stop.signal);
@@ -150,7 +151,7 @@ function Offer({ o }) {
       ${o.kind !== 'task' && html`<button onClick=${() => openDialog('step', { body })}>Save as step…</button>`}
       ${o.kind === 'resource' && html`<button aria-pressed=${isSubscribed} onClick=${subscribe}>Subscribe</button>${isSubscribed && html`<button onClick=${() => addToFilter('method:notifications/resources/updated')}>Its updates</button>`}`}
       ${o.kind === 'task' && html`<button onClick=${cancelTask}>Cancel the task</button>`}</div>
-    ${failure && failure.id === id && html`<p class="callout failed" role="alert">${failure.text}</p>`}
+    ${failure && failure.id === id && (!failure.wasDown || S.status.trouble) && html`<p class="callout failed" role="alert">${failure.text}</p>`}
     ${command && html`<p class="command"><code>${command}</code> <button title="Copy the command" onClick=${() => copyText(command)}>Copy <kbd>y</kbd></button></p>`}
     ${o.schema && html`<details><summary>Schema</summary><${Tree} value=${o.schema} open=${4} /></details>`}</section>`;
 }
