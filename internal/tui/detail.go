@@ -113,7 +113,8 @@ func (m *model) drawDetail(w, h int) []drawn {
 	d := &m.detail
 	clock := m.screenClock()
 	clock.loadedAt = d.loadedAt // the lists may have been read long before
-	lines := []drawn{{Line: d.drawTitle(clock)}, {Line: d.drawTabs(w, m.focus == paneDetail)}}
+	tabs, _ := d.drawTabs(w, m.focus == paneDetail)
+	lines := []drawn{{Line: d.drawTitle(clock)}, {Line: tabs}}
 	if d.err != nil {
 		d.lines = plainLines(cells.Wrap(cells.Bad, d.err.Error(), w-2))
 	} else if d.doc == nil {
@@ -142,13 +143,9 @@ func (m *model) detailKey(name string) bool {
 	d := &m.detail
 	switch name {
 	case "right", "l", "]":
-		d.tab = (d.tab + 1) % tabCount
-		d.sel = 0
-		d.top = 0
+		d.openTab((d.tab + 1) % tabCount)
 	case "left", "h", "[":
-		d.tab = (d.tab + tabCount - 1) % tabCount
-		d.sel = 0
-		d.top = 0
+		d.openTab((d.tab + tabCount - 1) % tabCount)
 	case "space", "enter":
 		if d.sel < len(d.lines) && d.lines[d.sel].fold {
 			pointer := d.lines[d.sel].pointer

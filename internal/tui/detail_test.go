@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Each tab names its exchange and the outcome.
@@ -81,4 +84,25 @@ func TestDetailClockStartsWhenItIsRead(t *testing.T) {
 			t.Errorf("the title is %q, want … 0:03", title)
 		}
 	})
+}
+
+// A click on the name of a tab opens it, also if the names are short.
+func TestClickOpensTab(t *testing.T) {
+	for _, w := range []int{80, 120, 180} {
+		play(t, w, 40, nil, nil, func(p *player) {
+			p.keys("g", "enter")
+			for _, text := range []string{"Wire", "Req", "Ev"} {
+				for y, line := range strings.Split(p.screen(), "\n") {
+					before, _, found := strings.Cut(line, " "+text)
+					if found && strings.Contains(line, "Sum") {
+						p.send(tea.MouseClickMsg{X: ansi.StringWidth(before) + 1, Y: y, Button: tea.MouseLeft})
+						break
+					}
+				}
+				if got := tabNames[p.m.detail.tab]; !strings.HasPrefix(got, text) {
+					t.Errorf("%d columns: a click on %s opens %s", w, text, got)
+				}
+			}
+		})
+	}
 }

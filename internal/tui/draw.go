@@ -318,24 +318,29 @@ func (m *model) footerHints() []string {
 // formHints returns the keys of the focused field or button of the form, and those of the form.
 func (m *model) formHints() []string {
 	f := m.act.form
-	hints := []string{"Tab next"}
-	if q := f.current(); q != nil && q.keyHint() != "" {
-		hints = []string{q.keyHint(), "Tab next"}
+	q := f.current()
+	var hints []string
+	if q != nil && q.keyHint() != "" {
+		hints = append(hints, q.keyHint())
 	}
+	if f.currentItem() != nil {
+		hints = append(hints, "Ctrl-A another item", "Ctrl-D remove it")
+	}
+	hints = append(hints, "Tab next")
 	if m.act.request == nil {
 		return append(hints, "Ctrl-S accept", "Esc back to the list, answers are kept")
 	}
-	if f.hasButtonFocus() {
+	if q == nil {
 		hints = []string{"Enter press", "←→ button", "Tab next", "1 talk"}
 	}
 	if m.try.running == m.act.request {
 		hints = append([]string{"Ctrl-X cancel"}, hints...)
 	}
-	hints = append(hints, "Ctrl-S "+strings.ToLower(m.act.request.verb()))
-	if f.currentItem() != nil {
-		hints = append(hints, "Ctrl-A add another item", "Ctrl-D remove it")
+	hints = append(hints, "Ctrl-S "+strings.ToLower(m.act.request.verb()), "Esc close")
+	if q != nil && q.input.isSelected {
+		hints = append(hints, "←→ edit the text, typing replaces it")
 	}
-	return append(hints, "Esc close")
+	return hints
 }
 
 // listHints returns the keys of the list of the current view.
@@ -376,8 +381,11 @@ func (m *model) listHints() []string {
 	if !m.isWide() {
 		esc = "Esc conversations"
 	}
-	if m.detail.key != "" && m.view == viewTry {
-		return slices.Insert(hints, 1, "Tab "+paneNames[m.paneAfter(1)], esc, "E edit, resend")
+	if m.view == viewTry && m.detail.key == "" {
+		return hints
+	}
+	if m.view == viewTry {
+		return slices.Insert(hints, 1, "Tab "+paneNames[m.paneAfter(1)], "Esc close", "E edit, resend")
 	}
 	// hints[0], Enter, opens the detail, which is open already.
 	if m.detail.key != "" {

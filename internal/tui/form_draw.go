@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcpc/internal/question"
+	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
 )
 
@@ -19,7 +20,7 @@ type target struct {
 // Lines draws the form in w columns and at most h lines, and keeps the focused field or button
 // visible. hasFocus is set if the form has the keys.
 func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
-	lines := []cells.Line{cells.TextLine(cells.Strong, f.Title)}
+	lines := cells.Wrap(cells.Strong, f.Title, w)
 	if f.Text != "" {
 		lines = append(lines, cells.Wrap(cells.Plain, f.Text, w)...)
 	}
@@ -67,8 +68,9 @@ func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
 	}
 	shown := slices.Clone(lines[f.top:min(f.top+h, len(lines))])
 	if below := len(lines) - f.top - len(shown); below > 0 && len(shown) > 1 {
+		sign := cells.TextLine(cells.Strong, " ↓ "+strconv.Itoa(below)+" more")
 		last := len(shown) - 1
-		shown[last] = cells.Justify(shown[last], cells.TextLine(cells.Faint, "↓ "+strconv.Itoa(below)+" more"), w)
+		shown[last] = append(shown[last].FitTo(w-sign.Width()), sign...)
 	}
 	return shown
 }
@@ -151,9 +153,9 @@ func (q *field) draw(w, labelWidth int, active bool) []cells.Line {
 	isText := false
 	switch {
 	case q.shape == objectShape:
-		value = cells.Line{q.drawHeading(active, q.describeMembers())}
+		value = cells.Line{q.drawHeading(active, q.describeMembers(active))}
 	case q.shape == listShape:
-		value = cells.Line{q.drawHeading(active, countNoun(len(q.children), "item", "items")+"; type to add one")}
+		value = cells.Line{q.drawHeading(active, countNoun(len(q.children), "item", "items")+"; type or space to add one")}
 	case q.hasOptions():
 		value = q.drawOptions(active, room)
 	default:
@@ -191,14 +193,18 @@ func (q *field) isNested() bool {
 }
 
 // describeMembers returns what the heading of an object says.
-func (q *field) describeMembers() string {
+func (q *field) describeMembers(active bool) string {
 	if !q.isGiven {
-		return "not given; type to add it"
+		var names []string
+		for _, p := range q.schema.Properties() {
+			names = append(names, p.Name)
+		}
+		return "not given (" + term.Shorten(strings.Join(names, ", "), maxMemberNames) + "); space adds it"
 	}
-	if q.Required {
-		return ""
+	if active && !q.Required {
+		return "space removes it"
 	}
-	return "space removes it"
+	return ""
 }
 
 // drawHeading draws the text of a field that has fields below it.
@@ -211,6 +217,9 @@ func (q *field) drawHeading(active bool, text string) cells.Span {
 
 // minValueWidth is the smallest width of a value.
 const minValueWidth = 8
+
+// maxMemberNames is the length of the names of members in the heading of an object that is not given.
+const maxMemberNames = 24
 
 // optionGap is the number of columns between options.
 const optionGap = 2

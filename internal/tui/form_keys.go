@@ -249,8 +249,6 @@ func (q *field) keyHint() string {
 		return "y yes, n no"
 	case q.shape == choiceShape || q.Kind == question.Choice:
 		return "←→ choose, or type its name"
-	case q.input.isSelected:
-		return "←→ edit the text, typing replaces it"
 	}
 	return ""
 }

@@ -235,6 +235,33 @@ func TestClicksInForm(t *testing.T) {
 	}
 }
 
+// All errors are marked at once, and a text that is not of its field's type is kept.
+func TestAllErrorsAreMarkedAndTextsKept(t *testing.T) {
+	const schema = `{"type":"object","required":["a","b","c"],"properties":{"a":{"type":"string"},"b":{"type":"integer","maximum":30},
+		"c":{"type":"integer"}}}`
+	f := newForm(json.RawMessage(schema), nil, "Call")
+	focus(t, f, "b")
+	press(f, "99")
+	focus(t, f, "c")
+	press(f, "5x")
+	got, ok := f.Content()
+	if ok || string(got) != `{"b":99,"c":"5x"}` {
+		t.Errorf("%s, %t", got, ok)
+	}
+	for _, q := range f.fields() {
+		if q.err == "" {
+			t.Errorf("%s is not marked", q.Name)
+		}
+	}
+	if f.focused != 0 {
+		t.Errorf("the field %d has the focus", f.focused)
+	}
+	again := newForm(json.RawMessage(schema), got, "Call")
+	if q := focus(t, again, "c"); q.input.Text() != "5x" {
+		t.Errorf("the text is %q", q.input.Text())
+	}
+}
+
 func TestFormKeepsValuesWithoutField(t *testing.T) {
 	const given = `{"name":"Ada","address":{"street":"S","other":[1]},"more":{"a":1},"level":{"odd":true}}`
 	f := newForm(json.RawMessage(nested), json.RawMessage(given), "Call")

@@ -12,27 +12,27 @@ import (
 	"mcpc/internal/validate"
 )
 
-// Content returns the values of the fields. It reports false if a value is missing or invalid, and
-// marks these fields. It then selects the last of them.
+// Content returns the values of the fields. It reports false if a value is missing or invalid, marks these
+// fields and selects the first of them. A text that is not of its field's type is returned as a text.
 func (f *form) Content() (content json.RawMessage, ok bool) {
 	content, ok = f.root.value()
 	if content == nil {
 		content = json.RawMessage("{}")
 	}
+	// The schema may have more rules than a form knows. A schema that does not compile adds no rules.
+	schema, _, err := validate.Compile(f.schema)
+	if err == nil {
+		findings, _ := schema.Check(content)
+		for _, finding := range findings {
+			isMarked := !ok && finding.Rule == "required" // at the field that is missing
+			if !isMarked {
+				f.markError(finding.Pointer, finding.Text)
+			}
+		}
+		ok = ok && len(findings) == 0
+	}
 	if !ok {
 		f.focused = max(0, slices.IndexFunc(f.fields(), func(q *field) bool { return q.err != "" }))
-		return content, false
-	}
-	// The schema may have more rules than a form knows. A schema that does not compile adds no
-	// rules.
-	schema, _, err := validate.Compile(f.schema)
-	if err != nil {
-		return content, true
-	}
-	findings, _ := schema.Check(content)
-	for _, finding := range findings {
-		f.markError(finding.Pointer, finding.Text)
-		ok = false
 	}
 	return content, ok
 }
@@ -50,8 +50,8 @@ func (q *field) pointer() string {
 	return jsonraw.Pointer(q.parent.pointer(), q.Name)
 }
 
-// markError marks the field of an error and selects it: the field at the pointer or the nearest field
-// above it, else the first one.
+// markError marks the field of an error: the field at the pointer or the nearest field above it, else the
+// first one.
 func (f *form) markError(pointer, text string) {
 	all := f.fields()
 	if len(all) == 0 {
@@ -68,7 +68,6 @@ func (f *form) markError(pointer, text string) {
 	}
 	if all[index].err == "" {
 		all[index].err = text
-		f.focused = index
 	}
 }
 
@@ -87,7 +86,7 @@ func (f *form) givenValues() json.RawMessage {
 func (f *form) Values() json.RawMessage { content, _ := f.Content(); return content }
 
 // value returns the JSON value of a field with the fields below it, or nil if it is empty. It reports
-// false if a value is missing or invalid, and marks these fields.
+// false if a value is missing or invalid, and marks these fields. An invalid text is returned as a text.
 func (q *field) value() (value json.RawMessage, ok bool) {
 	q.err = ""
 	ok = true
@@ -133,7 +132,7 @@ func (q *field) value() (value json.RawMessage, ok bool) {
 	value, err := q.jsonValue()
 	if err != nil {
 		q.err = err.Error()
-		return nil, false
+		return jsonraw.Quote(q.input.Text()), false
 	}
 	return value, true
 }

@@ -361,7 +361,7 @@ func (m *model) click(mouse tea.Mouse) tea.Cmd {
 		return m.clickConversations(y, layout)
 	}
 	if layout.inDetail(mouse.X, y) {
-		return m.clickDetail(y, layout)
+		return m.clickDetail(mouse.X, y, layout)
 	}
 	if formTop := layout.mainHeight - len(m.drawForm(layout)); m.act.form != nil && y >= formTop {
 		left := 0
@@ -415,11 +415,15 @@ func (m *model) clickConversations(y int, p screenLayout) tea.Cmd {
 	return m.chooseConversation()
 }
 
-// clickDetail selects the line of the detail at line y of the panes.
-func (m *model) clickDetail(y int, p screenLayout) tea.Cmd {
+// clickDetail selects the line of the detail at a position of the panes, or opens the tab there.
+func (m *model) clickDetail(x, y int, p screenLayout) tea.Cmd {
 	m.focus = paneDetail
-	if lineOnScreen := y - p.detailTop - detailHead; lineOnScreen >= 0 {
+	left := m.w - p.detail // the detail ends at the right edge
+	lineOnScreen := y - p.detailTop - detailHead
+	if lineOnScreen >= 0 {
 		m.detail.sel = min(m.detail.top+lineOnScreen, max(len(m.detail.lines)-1, 0))
+	} else if lineOnScreen == -1 {
+		m.detail.clickTab(x-left, p.detail)
 	}
 	return nil
 }

@@ -400,15 +400,8 @@ type sender struct {
 	show func(m *model, sent *view.Sent) tea.Cmd
 }
 
-// sendingText is the message until a request is on the screen. It hides the keys in the footer.
+// sendingText is the message until a request is answered.
 const sendingText = "sending…"
-
-// hideSendingText removes sendingText, so that the footer shows the keys again.
-func (m *model) hideSendingText() {
-	if m.statusLine.flash == sendingText {
-		m.statusLine.flash = ""
-	}
-}
 
 // send sends a request, and then shows its exchange. If the request needs the user's consent, it asks the
 // question, and sends the request after the consent.

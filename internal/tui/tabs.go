@@ -310,41 +310,36 @@ func (d *detail) drawTitle(clock screenClock) cells.Line {
 }
 
 // drawTabs draws the names of the tabs in w columns: short names except of the open tab if the whole names
-// do not fit. It begins with the first tab that lets the open tab fit.
-func (d *detail) drawTabs(w int, active bool) cells.Line {
-	whole := d.drawTabNames(w, active, withWords)
-	if whole.Width() <= w {
-		return whole
+// do not fit. It begins with the tab first, so that the open tab fits.
+func (d *detail) drawTabs(w int, active bool) (line cells.Line, first int) {
+	line, first = d.drawTabNames(w, active, withWords)
+	if line.Width() <= w {
+		return line, first
 	}
 	return d.drawTabNames(w, active, withoutWords)
 }
 
 // drawTabNames draws the tabs as drawTabs does. isShort is withWords or withoutWords.
-func (d *detail) drawTabNames(w int, active, isShort bool) cells.Line {
+func (d *detail) drawTabNames(w int, active, isShort bool) (line cells.Line, first int) {
 	label := func(i int) string {
 		if isShort && i != d.tab {
-			return shortTabNames[i] + " "
+			return " " + shortTabNames[i]
 		}
 		text := tabNames[i]
 		if i == tabFindings && d.doc != nil && len(d.doc.Findings) > 0 {
 			text += " " + english.Thousands(len(d.doc.Findings))
 		}
 		if isShort {
-			return text + " "
+			return " " + text
 		}
 		return " " + text + " "
 	}
-	first := 0
 	used := 0
 	for i := range d.tab + 1 {
 		used += len(label(i))
 	}
 	for ; used > w-2 && first < d.tab; first++ {
 		used -= len(label(first))
-	}
-	var line cells.Line
-	if isShort {
-		line = append(line, cells.Blank(1))
 	}
 	for i := first; i < tabCount; i++ {
 		role := cells.Faint
@@ -356,7 +351,28 @@ func (d *detail) drawTabNames(w int, active, isShort bool) cells.Line {
 		}
 		line = append(line, cells.Text(role, label(i)))
 	}
-	return line
+	return line, first
+}
+
+// clickTab opens the tab that is drawn at column x of w columns.
+func (d *detail) clickTab(x, w int) {
+	const active = true
+	line, first := d.drawTabs(w, active)
+	end := 0
+	for i, span := range line {
+		end += (cells.Line{span}).Width()
+		if x < end {
+			d.openTab(first + i)
+			return
+		}
+	}
+}
+
+// openTab opens a tab at its first line.
+func (d *detail) openTab(tab int) {
+	d.tab = tab
+	d.sel = 0
+	d.top = 0
 }
 
 // A diff has the differences between two exchanges.

@@ -586,7 +586,6 @@ func (m *model) loadRunning() tea.Cmd {
 			if err != nil || len(page.Rows) == 0 || m.try.running != r || page.Rows[0].Time.Before(m.try.sentAt) {
 				return nil
 			}
-			m.hideSendingText()
 			return m.showDetail(page.Rows[0].Key, tabEvents)
 		}
 	})

@@ -433,7 +433,7 @@ func TestCtrlAAddsAnotherItemFromInside(t *testing.T) {
 	a := newActor()
 	tries(t, 180, 40, a, func(p *player) {
 		p.keys("enter").types("bug").keys("tab", "space").types("p1")
-		p.shows("Ctrl-A add another item")
+		p.shows("Ctrl-A another item")
 		p.keys("ctrl+a").types("p2").keys("ctrl+a", "ctrl+d", "ctrl+s")
 		p.did(a, `request  tool create_issue {"title":"bug","labels":["p1","p2"]}`)
 	})

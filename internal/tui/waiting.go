@@ -107,7 +107,7 @@ func (m *model) openOwnQuestion() {
 	isWaiting := m.focus == paneForm && m.dialog == nil && a.request != nil && a.request == m.try.running
 	q := a.firstQuestion()
 	if isWaiting && q != nil && !q.Watched {
-		m.hideSendingText()
+		m.statusLine.flash = ""
 		m.answerNext()
 	}
 }
@@ -257,6 +257,9 @@ func (m *model) drawForm(p screenLayout) []drawn {
 	a := &m.act
 	w := p.main
 	h := p.mainHeight * 3 / 4
+	if m.view == viewTry { // the list needs no more lines than it has
+		h = max(h, p.mainHeight-m.list().total-2)
+	}
 	if a.form == nil || h < 3 || w == 0 {
 		return nil
 	}
