@@ -178,7 +178,7 @@ func TestSchemaErrors(t *testing.T) {
 			"25 typos", `{"allOf":[` + repeat(25, same(`{"minLength":-1}`)) + `]}`,
 			Error{
 				Reason: NotASchema, Where: "/allOf/0/minLength",
-				Text: `not a valid JSON Schema 2020-12: "/allOf/0/minLength" must be >= 0, got -1 (the first of 25 problems)`,
+				Text: `not a valid JSON Schema 2020-12: "/allOf/0/minLength" must be at least 0, got -1 (the first of 25 problems)`,
 			},
 		},
 		{

@@ -17,13 +17,13 @@ func (x explainer) describeNumber(p problem) (wording, bool) {
 	}
 	switch k := p.err.ErrorKind.(type) {
 	case *kind.Minimum:
-		return describe(">= ", "minimum", k.Want)
+		return describe("at least ", "minimum", k.Want)
 	case *kind.Maximum:
-		return describe("<= ", "maximum", k.Want)
+		return describe("at most ", "maximum", k.Want)
 	case *kind.ExclusiveMinimum:
-		return describe("> ", "exclusiveMinimum", k.Want)
+		return describe("more than ", "exclusiveMinimum", k.Want)
 	case *kind.ExclusiveMaximum:
-		return describe("< ", "exclusiveMaximum", k.Want)
+		return describe("less than ", "exclusiveMaximum", k.Want)
 	case *kind.MultipleOf:
 		return describe("a multiple of ", "multipleOf", k.Want)
 	default:

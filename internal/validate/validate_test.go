@@ -105,18 +105,18 @@ func TestFindings(t *testing.T) {
 		},
 		{"a big value", `{"const":1}`, `{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7}`, []string{"must be 1, got an object with 7 members"}},
 
-		{"minimum", `{"minimum":10}`, `5`, []string{"must be >= 10, got 5"}},
-		{"numbers as spelled", `{"exclusiveMaximum":1.50e1}`, `15.000`, []string{"must be < 1.50e1, got 15.000"}},
+		{"minimum", `{"minimum":10}`, `5`, []string{"must be at least 10, got 5"}},
+		{"numbers as spelled", `{"exclusiveMaximum":1.50e1}`, `15.000`, []string{"must be less than 1.50e1, got 15.000"}},
 		{
 			"2^53 + 1", `{"maximum":9007199254740992}`, `9007199254740993`,
-			[]string{"must be <= 9007199254740992, got 9007199254740993"},
+			[]string{"must be at most 9007199254740992, got 9007199254740993"},
 		},
 		{"2^53", `{"maximum":9007199254740992}`, `9007199254740992`, nil},
 		{"1e400", `{"type":"integer","minimum":1e399}`, `1e400`, nil},
-		{"1e400 too big", `{"maximum":1e399}`, `1e400`, []string{"must be <= 1e399, got 1e400"}},
+		{"1e400 too big", `{"maximum":1e399}`, `1e400`, []string{"must be at most 1e399, got 1e400"}},
 		{
 			"draft-04 limit", `{"$schema":"http://json-schema.org/draft-04/schema#","minimum":10,"exclusiveMinimum":true}`, `10`,
-			[]string{"must be > 10, got 10"},
+			[]string{"must be more than 10, got 10"},
 		},
 		{"multipleOf", `{"multipleOf":0.01}`, `0.015`, []string{"must be a multiple of 0.01, got 0.015"}},
 
@@ -236,7 +236,7 @@ func TestWantAndGot(t *testing.T) {
 		},
 		{`{"additionalProperties":false}`, `{"zz":1}`, wire.Finding{Rule: "additionalProperties", Want: "no members", Got: `"zz"`}},
 		{`{"enum":["a","b"]}`, `1`, wire.Finding{Rule: "enum", Want: `"a" or "b"`, Got: "1"}},
-		{`{"minimum":3}`, `1`, wire.Finding{Rule: "minimum", Want: ">= 3", Got: "1"}},
+		{`{"minimum":3}`, `1`, wire.Finding{Rule: "minimum", Want: "at least 3", Got: "1"}},
 		{`{"minLength":3}`, `""`, wire.Finding{Rule: "minLength", Want: "at least 3 characters", Got: "0"}},
 		{`{"pattern":"^a"}`, `"b"`, wire.Finding{Rule: "pattern", Want: "^a", Got: `"b"`}},
 	} {
