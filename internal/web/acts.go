@@ -38,6 +38,7 @@ type actionInput struct {
 	On      bool            `json:"on"`
 	Key     string          `json:"key"`
 	Message json.RawMessage `json:"message"`
+	Schema  json.RawMessage `json:"schema"`
 	Mark    bool            `json:"mark"`
 	Note    string          `json:"note"`
 	// Tool is the tool of an app.
@@ -165,6 +166,12 @@ var acts = sync.OnceValue(func() map[string]act {
 			call, "call", local,
 			func(_ context.Context, a view.Actor, p actionInput) (any, error) {
 				return okResponse, a.CancelLogin(p.Target)
+			},
+		},
+		"validate": {
+			always, "", local,
+			func(_ context.Context, _ view.Actor, p actionInput) (any, error) {
+				return problemsOf(p.Schema, p.Arguments), nil
 			},
 		},
 		"mark": {

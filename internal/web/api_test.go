@@ -395,3 +395,16 @@ func TestReadsEndWithTheirRequests(t *testing.T) {
 	stop()
 	eventually(t, "reads go on", func() bool { return len(s.reads) == 0 })
 }
+
+// TestValidate checks that problems are put to the part of the value that they are about.
+func TestValidate(t *testing.T) {
+	s := start(t, Options{Actor: &fakeActor{}}).enter()
+	body := `{"schema":{"type":"object","required":["a"],"properties":{"a":{"type":"string"},"mail":{"type":"string","format":"email"},
+		"in":{"type":"object","required":["b/c"],"properties":{"b/c":{"type":"number"},"n":{"type":"integer","maximum":5}}}}},
+		"arguments":{"mail":"x","in":{"n":7}}}`
+	want := `[{"pointer":"/mail","text":"must be an email address, such as ada@example.com"},{"pointer":"/a","text":"is required"},` +
+		`{"pointer":"/in/b~1c","text":"is required"},{"pointer":"/in/n","text":"must be at most 5, got 7"}]`
+	if got := s.ask("POST", "/api/do/validate", body, nil); got.status != 200 || string(got.body) != want {
+		t.Errorf("%d %s, want %s", got.status, got.body, want)
+	}
+}

@@ -132,6 +132,8 @@ func (l lateQuestion) Request(_ context.Context, r view.Request) (view.Sent, err
 func TestPeerConfirmKeepsDialog(t *testing.T) {
 	a := lateQuestion{newTrying(), make(chan struct{})}
 	p, _ := openTry(t, newDummy(), a)
+	p.Type("jj")
+	p.Await(`location.hash.includes('offer=no-arguments')`)
 	click(t, p, ".offer", "Call")
 	p.Type("i")
 	p.Await(`document.activeElement.matches('dialog input')`)
@@ -222,6 +224,7 @@ func TestPeerTryProgress(t *testing.T) {
 	p, _ := openTry(t, r, newTrying())
 	p.Type("j")
 	p.Await(`location.hash.includes('offer=slow')`)
+	enterValue(p, "q", "x")
 	click(t, p, ".offer", "Call")
 	r.begin()
 	p.Await(`document.querySelector('#tab-summary[aria-selected=true]')`)

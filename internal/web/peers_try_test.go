@@ -27,7 +27,7 @@ import (
 const nestedSchema = `{"type":"object","required":["name","address","how"],"$defs":{"place":{"type":"object","required":["city"],
 	"properties":{"city":{"type":"string","examples":["Bern"]},"floor":{"type":["integer","null"]}}}},"properties":{
 	"name":{"type":"string","title":"Full name","description":"Who gets it."},
-	"count":{"type":"integer","default":3},"big":{"type":"number","default":12345678901234567890},
+	"count":{"type":"integer","default":3,"maximum":5},"big":{"type":"number","default":12345678901234567890},
 	"express":{"type":"boolean"},"size":{"type":"string","enum":["small","large"]},
 	"tags":{"type":"array","items":{"enum":["a","b"]}},
 	"address":{"$ref":"#/$defs/place"},"second":{"$ref":"#/$defs/place"},
@@ -155,7 +155,9 @@ func TestPeerTryForm(t *testing.T) {
 	p.Eval(`(e => { e.value = 1; e.dispatchEvent(new Event('change', { bubbles: true })); })(document.querySelector('.offer [aria-label="Kind of how"]'))`, nil)
 	p.Await(settled)
 	enterValue(p, "at", "the door")
-	want := `{"count":3,"big":12345678901234567890,"address":{"city":"Bern"},"name":"Ann O'Neil","size":"large","second":{},"stops":[{}],"how":{"kind":"hand","at":"the door"}}`
+	p.Eval(`document.querySelectorAll('.offer input[placeholder="for example Bern"]').forEach(e => { e.value = 'Bern'; e.dispatchEvent(new Event('input', { bubbles: true })); })`, nil)
+	p.Await(settled)
+	want := `{"count":3,"big":12345678901234567890,"address":{"city":"Bern"},"name":"Ann O'Neil","size":"large","second":{"city":"Bern"},"stops":[{"city":"Bern"}],"how":{"kind":"hand","at":"the door"}}`
 	p.Await(`document.querySelector('.offer .command code').textContent === ` + string(quoted("mcpc call send '"+strings.ReplaceAll(want, "'", `'\''`)+"' -s demo")))
 	click(t, p, ".offer", "Call")
 	p.Await(`document.querySelector('dialog[open] p').textContent === 'Really send it?'`)
@@ -174,6 +176,54 @@ func TestPeerTryForm(t *testing.T) {
 	p.Await(`document.querySelector('.offer textarea.json').value.includes('"the door"')`)
 	click(t, p, ".offer", "Save as step")
 	p.Await(`document.querySelector('dialog[open] pre').textContent.includes('- call: echo')`)
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
+}
+
+// TestPeerTryFocus checks that a click on an offer and Enter move the focus into its form, and that the arrow keys do not.
+func TestPeerTryFocus(t *testing.T) {
+	p, _ := openTry(t, newDummy(), newTrying())
+	pick := func(row int) { p.Eval(fmt.Sprintf(`document.querySelectorAll('.try-list .row')[%d].click()`, row), nil) }
+	pick(1)
+	p.Await(`document.activeElement.matches('.offer .form input')`)
+	p.Type("pb1")
+	p.Await(`document.querySelector('.offer .form input').value === 'pb1'`)
+	p.Eval(`document.querySelector('.try-list').focus()`, nil)
+	p.Type(kb.ArrowDown)
+	p.Await(`location.hash.includes('offer=no-arguments') && document.activeElement.matches('.try-list')`)
+	p.Type("\r")
+	p.Await(`document.activeElement.matches('.offer .form textarea')`)
+	click(t, p, ".offers .chips", "Resources")
+	p.Await(`document.querySelector('.offer h2').textContent === 'A'`)
+	pick(0)
+	p.Await(`document.activeElement.matches('.offer .main')`)
+}
+
+// TestPeerTryInvalid checks that a form marks its invalid fields, and sends nothing before they are valid.
+func TestPeerTryInvalid(t *testing.T) {
+	a := newTrying()
+	p, s := openTry(t, newDummy(), a)
+	enterValue(p, "count", "7")
+	enterValue(p, "big", "abc")
+	click(t, p, ".offer", "Call")
+	shown := `[...document.querySelectorAll('.offer .field')].filter(f => f.querySelector('[aria-invalid=true]'))` +
+		`.map(f => f.querySelector('label').textContent.split(' ')[0] + ' ' + f.querySelector('.wrong').textContent).join('; ')`
+	want := "Full is required; count must be at most 5, got 7; big must be a number, such as 42 or 0.5; city is required"
+	p.Await(`(` + shown + `) === ` + string(quoted(want)))
+	p.Await(`document.querySelector('.offer .invalid select').getAttribute('aria-label') === 'Kind of how'`)
+	p.Await(`document.activeElement.closest('.field').textContent.startsWith('Full name')`)
+	enterValue(p, "Full name", "Ann")
+	enterValue(p, "count", "5")
+	enterValue(p, "big", "1")
+	click(t, p, ".offer", "Call")
+	p.Await(`document.activeElement.closest('.field').textContent.startsWith('city') && (` + shown + `) === 'city is required'`)
+	if did := strings.Join(a.deeds(), ""); strings.Contains(did, "request") {
+		t.Errorf("the page did %s", did)
+	}
+	enterValue(p, "city", "Bern")
+	p.Eval(`(e => { e.value = 0; e.dispatchEvent(new Event('change', { bubbles: true })); })(document.querySelector('.offer [aria-label="Kind of how"]'))`, nil)
+	p.Await(`!document.querySelector('.offer .invalid')`)
+	click(t, p, ".offer", "Call")
+	p.Await(`document.querySelector('dialog[open] p').textContent === 'Really send it?'`)
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 

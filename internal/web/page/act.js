@@ -247,7 +247,7 @@ function Palette() {
 
 // EditCall is the dialog for a request that is sent again. It opens once the request is read.
 function EditCall({ dialog }) {
-  const { key } = dialog, [d, setD] = useState();
+  const { key } = dialog, [d, setD] = useState(), check = useRef();
   useEffect(() => {
     data.get('row', { key }).then(d => {
       const message = d.request && tryParseJSON(d.request.text).value;
@@ -257,13 +257,14 @@ function EditCall({ dialog }) {
   }, []);
   if (!d) return '';
   const { message } = d, asCall = message.params && message.params.arguments, text = () => dialog.text ?? JSON.stringify(asCall || message, null, 2);
-  const go = () => {
+  const go = async () => {
+    if (!await check.current()) return;
     const { value, error } = tryParseJSON(text() || '{}');
     if (error) return showError(new Error('Only JSON can be sent: ' + error));
     send({ key, message: asCall ? { ...message, params: { ...message.params, arguments: value } } : value });
   };
   return html`<${Dialog} wide title=${`Edit and send ${key} again to ${d.row.target}`}><div onKeyDown=${onCtrlEnter(go)}>
-    <${Form} schema=${asCall ? d.inputSchema : null} text=${text()} onText=${t => { dialog.text = t; set({}); }} label=${asCall ? 'Arguments' : 'Message'} />
+    <${Form} schema=${asCall ? d.inputSchema : null} text=${text()} onText=${t => { dialog.text = t; set({}); }} label=${asCall ? 'Arguments' : 'Message'} check=${check} />
     <div class="buttons end"><button class="main" onClick=${go}>Send <kbd>Ctrl ↵</kbd></button></div></div><//>`;
 }
 
@@ -362,7 +363,8 @@ const left = until => until && Date.parse(until) > 0 ? `${formatSeconds(Math.max
 function Question({ x: q, first }) {
   const sampling = q.method === 'sampling/createMessage', roots = q.method === 'roots/list';
   const [text, setText] = useState(JSON.stringify(sampling ? { role: 'assistant', content: { type: 'text', text: '' }, model: 'person' } : roots ? { roots: [] } : defaultValues(q.schema), null, 2));
-  const answer = action => {
+  const check = useRef(), answer = async action => {
+    if (action === 'accept' && check.current && !await check.current()) return;
     const { value, error } = tryParseJSON(text);
     if (action === 'accept' && error) return showError(new Error('The answer is not JSON: ' + error));
     postAndShow('answer', { id: q.id, action, ...(action === 'accept' && !q.url ? { content: value } : {}) }, 'Answered.');
@@ -370,7 +372,7 @@ function Question({ x: q, first }) {
   const host = q.url && safeURL(q.url) ? new URL(q.url).host : '';
   return html`<section class="ask" id=${first ? 'questions' : undefined} tabindex="-1" aria-label=${`${q.server} asks`}><h2>? ${q.server} asks: ${q.method}${q.watched && html` <span class="dim">in the place of the client</span>`} <span class="dim" aria-hidden="true">${left(q.until)}</span></h2>
     <p class="text">${q.message}</p>
-    ${q.url ? html`<p>It wants you to open a page of <b>${host || 'an unknown host'}</b>: <${Link} url=${q.url} /></p>` : html`${(sampling || roots) && q.params && html`<${Tree} value=${q.params} open=${2} />`}<${Form} schema=${q.schema} text=${text} onText=${setText} label="Answer" />`}
+    ${q.url ? html`<p>It wants you to open a page of <b>${host || 'an unknown host'}</b>: <${Link} url=${q.url} /></p>` : html`${(sampling || roots) && q.params && html`<${Tree} value=${q.params} open=${2} />`}<${Form} schema=${q.schema} text=${text} onText=${setText} label="Answer" check=${check} />`}
     <div class="buttons"><button class="main" onClick=${() => answer('accept')}>Accept</button><span class="space"></span><button onClick=${() => answer('decline')}>Decline</button><button onClick=${() => answer('cancel')}>Cancel</button></div></section>`;
 }
 

@@ -1,13 +1,18 @@
 // The form for a JSON value, made from a JSON Schema. A part that it cannot draw is edited as JSON.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, isRaw, tryParseJSON } from './lib.js';
+import { html, isRaw, tryParseJSON, joinPointer } from './lib.js';
 import { Pick, focusFirst } from './ui.js';
+import { post } from './act.js';
 
 const maxDepth = 6, maxItems = 200, maxObjects = 200;
 const isObject = v => v !== null && typeof v === 'object' && !Array.isArray(v) && !isRaw(v);
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const without = (o, ...names) => Object.fromEntries(Object.entries(o).filter(([k]) => !names.includes(k)));
 const merge = (a, b) => ({ ...a, ...b, ...(a.properties || b.properties ? { properties: { ...a.properties, ...b.properties } } : {}), ...(a.required || b.required ? { required: [...a.required || [], ...b.required || []] } : {}) });
+
+// valueAt returns the part of a value at a JSON pointer.
+const valueAt = (value, pointer) => pointer.split('/').slice(1).map(k => k.replaceAll('~1', '/').replaceAll('~0', '~'))
+  .reduce((v, k) => v && typeof v === 'object' && Object.hasOwn(v, k) ? v[k] : undefined, value);
 
 // resolve returns a schema without $ref and allOf, without null as a type beside others, and without members of a wrong
 // type. root is the schema that references point into. Each part is resolved once: a short schema can refer to its parts
@@ -24,8 +29,7 @@ function resolve(s, root, depth = 0) {
 }
 function resolveOnce(s, root, depth) {
   if (typeof s.$ref === 'string') {
-    const steps = s.$ref.split('/').slice(1).map(k => k.replaceAll('~1', '/').replaceAll('~0', '~'));
-    const at = s.$ref[0] === '#' ? steps.reduce((v, k) => v && typeof v === 'object' && Object.hasOwn(v, k) ? v[k] : undefined, root) : undefined;
+    const at = s.$ref[0] === '#' ? valueAt(root, s.$ref) : undefined;
     return resolve({ ...(isObject(at) ? at : {}), ...without(s, '$ref') }, root, depth + 1);
   }
   for (const name of ['enum', 'oneOf', 'anyOf', 'allOf', 'required', 'examples']) if (name in s && !(Array.isArray(s[name]) && s[name].length)) s = without(s, name);
@@ -61,6 +65,9 @@ function startValue(s, root, must, depth = 0, made = { count: 0 }) {
   if (s.default !== undefined) return s.default;
   if (!must) return undefined;
   if (s.const !== undefined) return s.const;
+  // An empty box and an empty list are values.
+  if (s.type === 'boolean') return false;
+  if (s.type === 'array') return [];
   if (!s.properties || depth > maxDepth || made.count >= maxObjects) return undefined;
   made.count++;
   return Object.fromEntries(Object.entries(s.properties).map(([name, p]) => [name, startValue(p, root, (s.required || []).includes(name), depth + 1, made)]).filter(([, v]) => v !== undefined));
@@ -72,7 +79,7 @@ export const defaultValues = schema => startValue(schema, schema, true) ?? {};
 // newValue returns the value of an added item.
 function newValue(s, root) {
   const r = resolve(s, root), options = isList(r) ? optionsOf(r) : [];
-  return startValue(s, root, true) ?? (options.length ? options[0][0] : { string: '', boolean: false, object: {}, array: [] }[r.type] ?? null);
+  return startValue(s, root, true) ?? (options.length ? options[0][0] : { string: '', object: {} }[r.type] ?? null);
 }
 
 // isFit reports whether a value has the type, the constants and the required members of a schema.
@@ -93,10 +100,11 @@ const setMember = (object, name, change) => {
 };
 
 // Form edits JSON by the fields of a schema or as text. The caller keeps the text, which is its state. suggest(name, value)
-// returns a promise of values for a field, if any.
-export function Form({ schema, text, onText, label, suggest }) {
+// returns a promise of values for a field, if any. check is a ref for a function that checks the fields: it marks the invalid
+// ones, moves the focus to the first of them, and returns a promise of whether all are valid. Text is not checked.
+export function Form({ schema, text, onText, label, suggest, check }) {
   const root = isObject(schema) ? schema : {}, s = resolve(root, root), kind = inputKind(s, root, 0), drawn = kind === 'group' || kind === 'choice';
-  const [raw, setRaw] = useState(!drawn);
+  const [raw, setRaw] = useState(!drawn), [problems, setProblems] = useState({}), box = useRef();
   const { value, error } = tryParseJSON(text || '{}');
   const latest = useRef();
   latest.current = value;
@@ -104,37 +112,52 @@ export function Form({ schema, text, onText, label, suggest }) {
     latest.current = apply(change, latest.current);
     onText(JSON.stringify(latest.current, null, 2));
   };
-  return html`<div class="form">
+  const isText = raw || !isObject(value), find = where => box.current.querySelector(where);
+  if (check) check.current = async () => {
+    if (isText) return true;
+    const at = latest.current, list = await post('validate', { schema: root, arguments: at }).catch(() => []);
+    // A problem of a part without a field is shown at the nearest field above it, or below the form.
+    setProblems(Object.fromEntries(list.reverse().map(({ pointer, text }) => {
+      while (pointer && !find(`[data-at="${CSS.escape(pointer)}"]`)) pointer = pointer.replace(/\/[^/]*$/, '');
+      return [pointer, { text, value: valueAt(at, pointer) }];
+    })));
+    await new Promise(requestAnimationFrame);
+    const wrong = find('.invalid');
+    if (wrong) focusFirst(wrong);
+    return !list.length && !wrong;
+  };
+  const own = problems[''];
+  return html`<div class="form" ref=${box}>
     ${drawn && html`<${Pick} label="Input as" list=${[[false, 'Fields'], [true, 'JSON']]} value=${raw} onPick=${setRaw} />`}
-    ${raw || !isObject(value) ? html`<textarea class="json" aria-label=${label + ', JSON'} spellcheck=${false} rows=${Math.min(16, Math.max(4, text.split('\n').length + 1))} value=${text} onInput=${e => onText(e.target.value)}></textarea>`
-      : kind === 'group' ? html`<${Fields} schema=${s} root=${root} value=${value} put=${write} depth=${0} suggest=${suggest} />` : html`<${Choice} schema=${s} root=${root} value=${value} put=${write} depth=${0} label=${label} must />`}
-    ${error && html`<p class="wrong" role="alert">Not JSON: ${error}</p>`}</div>`;
+    ${isText ? html`<textarea class="json" aria-invalid=${error ? 'true' : undefined} aria-label=${label + ', JSON'} spellcheck=${false} rows=${Math.min(16, Math.max(4, text.split('\n').length + 1))} value=${text} onInput=${e => onText(e.target.value)}></textarea>`
+      : kind === 'group' ? html`<${Fields} schema=${s} root=${root} value=${value} put=${write} depth=${0} suggest=${suggest} at="" problems=${problems} />` : html`<${Choice} schema=${s} root=${root} value=${value} put=${write} depth=${0} label=${label} must at="" problems=${problems} />`}
+    ${!isText && own && isSame(own.value, value) && html`<p class="wrong" role="alert">${own.text}</p>`}${error && html`<p class="wrong" role="alert">Not JSON: ${error}</p>`}</div>`;
 }
 
 // Fields draws the members of an object.
-function Fields({ schema, root, value, put, depth, suggest }) {
+function Fields({ schema, root, value, put, depth, suggest, at, problems }) {
   const object = isObject(value) ? value : {};
   return Object.entries(schema.properties).filter(([, p]) => isObject(p)).map(([name, p]) => html`<${Field} key=${name} name=${name} schema=${resolve(p, root)} root=${root} must=${(schema.required || []).includes(name)} depth=${depth}
-    value=${Object.hasOwn(object, name) ? object[name] : undefined} put=${change => put(was => setMember(was, name, change))} suggest=${suggest} />`);
+    value=${Object.hasOwn(object, name) ? object[name] : undefined} put=${change => put(was => setMember(was, name, change))} suggest=${suggest} at=${joinPointer(at, name)} problems=${problems} />`);
 }
 
 // Choice draws a value that has one of several schemas.
-function Choice({ schema, root, value, put, depth, label, must }) {
-  const list = choicesOf(schema, root), [at, setAt] = useState(() => value === undefined ? -1 : list.findIndex(s => isFit(s, value, root)));
+function Choice({ schema, root, value, put, depth, label, must, at, problems }) {
+  const list = choicesOf(schema, root), [chosen, setChosen] = useState(() => value === undefined ? -1 : list.findIndex(s => isFit(s, value, root)));
   const pick = i => {
-    setAt(i);
+    setChosen(i);
     put(i < 0 ? undefined : newValue(list[i], root));
   };
-  const nameOf = (s, i) => s.title || Object.values(s.properties || {}).map(p => isObject(p) && p.const).find(Boolean) || (list.every(x => x.type === s.type) ? s.required && 'with ' + s.required.join(', ') : s.type) || `Choice ${i + 1}`, s = list[at];
-  return html`<select aria-label=${'Kind of ' + label} onChange=${e => pick(+e.target.value)}><option value="-1" selected=${at < 0} disabled=${must}>–</option>${list.map((s, i) => html`<option value=${i} selected=${i === at}>${String(nameOf(s, i))}</option>`)}</select>
-    ${s && (inputKind(s, root, depth) === 'group' ? html`<${Fields} key=${at} schema=${s} root=${root} value=${value} put=${put} depth=${depth + 1} />` : s.type !== 'null' && html`<${Field} key=${at} name=${label} schema=${s} root=${root} must value=${value} put=${put} depth=${depth + 1} />`)}`;
+  const nameOf = (s, i) => s.title || Object.values(s.properties || {}).map(p => isObject(p) && p.const).find(Boolean) || (list.every(x => x.type === s.type) ? s.required && 'with ' + s.required.join(', ') : s.type) || `Choice ${i + 1}`, s = list[chosen], parts = { schema: s, root, value, put, depth: depth + 1, at, problems };
+  return html`<select aria-label=${'Kind of ' + label} onChange=${e => pick(+e.target.value)}><option value="-1" selected=${chosen < 0} disabled=${must}>–</option>${list.map((s, i) => html`<option value=${i} selected=${i === chosen}>${String(nameOf(s, i))}</option>`)}</select>
+    ${s && (inputKind(s, root, depth) === 'group' ? html`<${Fields} key=${chosen} ...${parts} />` : s.type !== 'null' && html`<${Field} key=${chosen} name=${label} must ...${parts} problems=${without(problems, at)} />`)}`;
 }
 
 // afterDraw calls f with the fieldset around a clicked button once the change is drawn. The button may be gone by then.
 const afterDraw = (e, f) => (box => requestAnimationFrame(() => f(box)))(e.target.closest('fieldset'));
 
 // Items draws a list, to which items can be added.
-function Items({ schema, root, value, put, depth, label }) {
+function Items({ schema, root, value, put, depth, label, at, problems }) {
   const listOf = v => Array.isArray(v) ? v : [], items = listOf(value), [cut, setCut] = useState(0);
   const add = e => {
     put(was => [...listOf(was), newValue(schema.items, root)]);
@@ -149,27 +172,30 @@ function Items({ schema, root, value, put, depth, label }) {
       (list[i] || list.at(-1) || box).querySelector(':scope > button').focus();
     });
   };
-  return html`${items.map((v, i) => html`<div class="item" key=${cut + '/' + i}><${Field} name=${`${label} ${i + 1}`} schema=${resolve(schema.items, root)} root=${root} must value=${v} depth=${depth + 1} put=${change => put(was => listOf(was).map((x, n) => n === i ? apply(change, x) ?? null : x))} />
+  return html`${items.map((v, i) => html`<div class="item" key=${cut + '/' + i}><${Field} name=${`${label} ${i + 1}`} schema=${resolve(schema.items, root)} root=${root} must value=${v} depth=${depth + 1} at=${joinPointer(at, i)} problems=${problems} put=${change => put(was => listOf(was).map((x, n) => n === i ? apply(change, x) ?? null : x))} />
       <button aria-label=${`Remove ${label} ${i + 1}`} onClick=${e => remove(e, i)}>✕</button></div>`)}
     <button onClick=${add}>Add ${label}</button>`;
 }
 
 let ids = 0;
-function Field({ name, schema, root, must, value, put, depth, suggest }) {
+function Field({ name, schema, root, must, value, put, depth, suggest, at, problems }) {
   const id = useRef(0);
   id.current = id.current || 'field' + ++ids;
   const [draft, setDraft] = useState(null);
   let kind = inputKind(schema, root, depth);
   if (kind === 'list' && value && !(value.length <= maxItems) || kind === 'group' && value && !isObject(value)) kind = 'json';
+  const found = problems[at], typed = draft && tryParseJSON(draft);
+  const problem = typed && kind === 'number' && typeof typed.value !== 'number' && !isRaw(typed.value) ? `must be a ${schema.type === 'integer' ? 'whole number, such as 42' : 'number, such as 42 or 0.5'}`
+    : typed && typed.error ? 'is not JSON: ' + typed.error : found && isSame(found.value, value) ? found.text : undefined;
   const title = schema.title || name, words = [...new Set([title.toLowerCase() === name.toLowerCase() ? '' : name, schema.type, schema.format])].filter(Boolean).join(' ');
   if (['group', 'list', 'choice'].includes(kind)) {
-    const parts = { schema, root, value, put, depth: depth + 1, label: title, must }, isShown = kind !== 'group' || value !== undefined;
+    const parts = { schema, root, value, put, depth: depth + 1, label: title, must, at, problems }, isShown = kind !== 'group' || value !== undefined;
     const change = (e, v) => { put(v); afterDraw(e, focusFirst); };
-    return html`<fieldset><legend>${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span></legend>${schema.description && html`<p class="dim text">${schema.description}</p>`}
+    return html`<fieldset data-at=${at} class=${problem && 'invalid'}><legend>${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span></legend>${schema.description && html`<p class="dim text">${schema.description}</p>`}${problem && html`<p class="wrong">${problem}</p>`}
       ${!isShown ? html`<button onClick=${e => change(e, newValue(schema, root))}>Add ${title}</button>` : kind === 'group' ? html`<${Fields} ...${parts} />` : kind === 'list' ? html`<${Items} ...${parts} />` : html`<${Choice} ...${parts} />`}
       ${kind === 'group' && isShown && !must && html`<button onClick=${e => change(e)}>Remove ${title}</button>`}</fieldset>`;
   }
-  const all = { id: id.current, 'aria-required': must ? 'true' : undefined, 'aria-describedby': schema.description ? id.current + 'd' : undefined };
+  const all = { id: id.current, 'aria-required': must ? 'true' : undefined, 'aria-invalid': problem && 'true', 'aria-describedby': [problem && id.current + 'e', schema.description && id.current + 'd'].filter(Boolean).join(' ') || undefined };
   const asJSON = e => {
     const t = e.target.value, r = tryParseJSON(t);
     setDraft(t);
@@ -191,9 +217,9 @@ function Field({ name, schema, root, must, value, put, depth, suggest }) {
   else if (kind === 'text' && typeof (value ?? '') === 'string') input = (value ?? '').includes('\n') || schema.maxLength > 200 ? html`<textarea ...${all} rows="4" value=${value ?? ''} onInput=${e => put(e.target.value)}></textarea>`
     : html`<${Text} all=${all} type=${schema.format === 'password' ? 'password' : 'text'} placeholder=${example} value=${value ?? ''} put=${t => put(t === '' && !must ? undefined : t)} suggest=${suggest && (v => suggest(name, v))} />`;
   else input = html`<textarea class="json" spellcheck=${false} ...${all} rows="3" placeholder=${example || 'JSON'} value=${draft ?? jsonText} onInput=${asJSON}></textarea>`;
-  const bad = draft && tryParseJSON(draft).error, isInput = !['const', 'checks'].includes(kind), head = html`${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span>`;
-  return html`<div class="field">${isInput ? html`<label for=${id.current}>${head}</label>` : html`<div>${head}</div>`}
-    <div>${input}${schema.description && html`<p class="dim text" id=${id.current + 'd'}>${schema.description}</p>`}${bad && html`<p class="wrong">Not ${kind === 'number' ? 'a number' : 'JSON'}: ${bad}</p>`}</div></div>`;
+  const isInput = !['const', 'checks'].includes(kind), head = html`${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span>`;
+  return html`<div class=${problem ? 'field invalid' : 'field'} data-at=${at}>${isInput ? html`<label for=${id.current}>${head}</label>` : html`<div>${head}</div>`}
+    <div>${input}${problem && html`<p class="wrong" id=${id.current + 'e'}>${problem}</p>`}${schema.description && html`<p class="dim text" id=${id.current + 'd'}>${schema.description}</p>`}</div></div>`;
 }
 
 // Text is a line of text. While it has the focus, it offers the suggested values.

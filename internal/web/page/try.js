@@ -1,5 +1,5 @@
 // The Try view: what a server offers, with a form for each request. The result is the detail of the recorded exchange.
-import { useEffect, useMemo, useState } from './vendor/hooks.mjs';
+import { useEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, set, showToast, openDialog, closeDialog, showRow, showError, isAborted, tryParseJSON } from './lib.js';
 import { List, Source, Tree, Dialog, Pick, nav, onCtrlEnter, copyText } from './ui.js';
 import { Form, defaultValues, hasArguments } from './form.js';
@@ -38,11 +38,14 @@ function search(list, words) {
   return [...found.filter(isNamed), ...found.filter(o => !isNamed(o))];
 }
 
+// isOpening is set until an offer that was opened by its name is drawn. Its form then gets the focus.
+let isOpening = false;
 // openTry shows a server, and one of its offers if it is named. The user chose the server, so it is asked at once.
 export function openTry(server, kind = '', offer = '') {
   const no = powerReason('call')();
   if (no) return set({ toast: 'Try: ' + no, bad: true });
   if (!(catalogs.get(server) || {}).catalog) readCatalog(server);
+  isOpening = !!offer;
   set({ view: 'try', server, kind, offer, detail: false, dialog: null });
 }
 // showTry shows the last server of Try, or else the server of the selected or the newest conversation that can be tried.
@@ -119,6 +122,10 @@ function commandOf(o, text) {
 function Offer({ o }) {
   const id = idOf(o), [, , verb] = kindOf(o.kind), [text, setText] = useState(() => drafts.get(id) ?? JSON.stringify(defaultValues(o.schema), null, 2));
   const [filled, setFilled] = useState(0), no = o.refused || powerReason('call')(), { value } = tryParseJSON(text), { run, failure } = S;
+  useEffect(() => {
+    if (isOpening) focusForm();
+    isOpening = false;
+  }, []);
   const write = t => {
     drafts.set(id, t);
     setText(t);
@@ -128,8 +135,8 @@ function Offer({ o }) {
     setFilled(filled + 1);
   };
   const body = { target: S.server, kind: o.kind, name: o.name, arguments: o.schema ? value : undefined }, command = commandOf(o, text);
-  const go = () => {
-    if (no || run) return;
+  const check = useRef(), go = async () => {
+    if (no || run || check.current && !await check.current() || S.run) return;
     // The last letters may not be drawn yet.
     const { value, error } = tryParseJSON((drafts.get(id) ?? text) || '{}');
     if (error) set({ failure: { id, text: 'Only JSON can be sent: ' + error } }); else send(o, o.schema && value);
@@ -145,7 +152,7 @@ function Offer({ o }) {
   return html`<section class="offer" aria-label=${o.title || o.name} onKeyDown=${onCtrlEnter(go)}>
     <h2>${o.title || o.name}</h2>${(o.title || marks.length > 0) && html`<p class="dim">${[o.title && o.name, ...marks].filter(Boolean).join(', ')}</p>`}
     ${no && html`<p class="wrong">${no}</p>`}${o.description && html`<p class="text">${o.description}</p>`}
-    ${o.schema && !hasArguments(o.schema) && text === '{}' ? html`<p class="dim">No arguments.</p>` : o.schema && html`<${Form} key=${filled} schema=${o.schema} text=${text} onText=${write} label="Arguments" suggest=${['prompt', 'template'].includes(o.kind) && suggest} />`}
+    ${o.schema && !hasArguments(o.schema) && text === '{}' ? html`<p class="dim">No arguments.</p>` : o.schema && html`<${Form} key=${filled} schema=${o.schema} text=${text} onText=${write} label="Arguments" check=${check} suggest=${['prompt', 'template'].includes(o.kind) && suggest} />`}
     <div class="buttons">${run ? html`<button class="main" onClick=${() => run.stop.abort()}>Cancel${running ? '' : ' ' + run.name} <kbd>X</kbd></button><span role="status">Running…${running && run.progress ? ' ' + run.progress : ''}</span>` : html`<button class="main" aria-disabled=${!!no} onClick=${go}>${verb} <kbd>Ctrl ↵</kbd></button>`}
       ${o.last && html`<button onClick=${() => fill(o.last.arguments)}>Last good ${verb.toLowerCase()}</button><button onClick=${() => showRow(o.last.key, { tab: 'answer' })}>Its result</button>`}
       ${o.kind !== 'task' && html`<button onClick=${() => openDialog('step', { body })}>Save as step…</button>`}
@@ -187,7 +194,7 @@ export function Try({ data }) {
     <input id="filter" type="search" aria-label="Search by name, title and description" placeholder="Search  (/)" autocomplete="off" spellcheck=${false} value=${typed} onInput=${e => setTyped(e.target.value)} onKeyDown=${keys} />
     <${Pick} cls="chips" label="Kinds" value=${kind} onPick=${kind => set({ kind, offer: '' })} list=${(present.length ? present : kinds.slice(0, 1)).map(([k, name]) => [k, html`${name} <span class="dim">${(matches.get(k) || []).length.toLocaleString('en')}</span>`])} />
     <${List} main head=${false} src=${src} cls="try-list" label=${kindOf(kind)[1]} sel=${o && o.at} cols=${[{ cls: 'm', cell: o => html`<span title=${o.description || o.name}>${o.title && o.title !== o.name ? html`${o.title} <span class="dim">${o.name}</span>` : o.name}</span>` }]}
-      onSel=${(k, o) => set({ kind, offer: o.name })} onOpen=${focusForm} empty=${!catalog ? (reading ? 'Reading…' : S.lost || 'Nothing was read yet.') : typed ? 'Nothing fits.' : `The server has no ${kindOf(kind)[1].toLowerCase()}.`} /></div>
+      onSel=${(k, o) => set({ kind, offer: o.name })} onClick=${() => requestAnimationFrame(focusForm)} onOpen=${focusForm} empty=${!catalog ? (reading ? 'Reading…' : S.lost || 'Nothing was read yet.') : typed ? 'Nothing fits.' : `The server has no ${kindOf(kind)[1].toLowerCase()}.`} /></div>
     ${o ? html`<${Offer} key=${idOf(o)} o=${o} />` : html`<section class="offer"><p class="empty">${catalog ? '' : reading ? 'Reading…' : no || error || (isAgreed ? '' : !isNone ? `Connect asks ${S.server} what it offers.` : 'Choose a server.')}</p></section>`}</div>`;
 }
 
