@@ -276,7 +276,7 @@ func (d *Desk) enqueue(m Candidate) *heldMessage {
 	if filters == nil {
 		return nil
 	}
-	i := slices.IndexFunc(*filters, func(view viewFilter) bool { return view.filter.MatchLive(m.Row, m.Raw) })
+	i := slices.IndexFunc(*filters, func(view viewFilter) bool { return view.filter.MatchLive(m.Row, m.Message) })
 	if i < 0 {
 		return nil
 	}

@@ -119,12 +119,8 @@ func (d *Desk) fireRule(c subject) *decision {
 		return r.decide(c)
 	}
 	kind := kindOfSubject(c)
-	var raw []byte
-	if c.Message != nil {
-		raw = c.Message.Raw
-	}
 	for _, r := range d.rules {
-		if r.Removed || !r.appliesTo(kind, c) || !r.filter.MatchLive(c.Row, raw) || !r.fires(d.Now()) {
+		if r.Removed || !r.appliesTo(kind, c) || !r.filter.MatchLive(c.Row, c.Message) || !r.fires(d.Now()) {
 			continue
 		}
 		if r.Action.Name == actionExpireSession {

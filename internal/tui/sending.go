@@ -25,14 +25,16 @@ func (m *model) intercept() tea.Cmd {
 		"hold messages that match (a filter; empty holds all)",
 		m.status.Wanted,
 		func(m *model, text string) tea.Cmd {
-			hold := func(m *model) tea.Cmd {
-				return m.runAction(
-					"messages are held",
-					func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, text) },
-				)
+			hold := func(filter string) change {
+				return func(m *model) tea.Cmd {
+					return m.runAction(
+						"messages are held",
+						func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, filter) },
+					)
+				}
 			}
 			if m.status.Intercept {
-				return hold(m)
+				return hold(text)(m)
 			}
 			messages := "every message"
 			if filter := strings.TrimSpace(text); filter != "" {
@@ -40,14 +42,22 @@ func (m *model) intercept() tea.Cmd {
 			}
 			limit := english.Plural(int(m.opt.MaxHold.Minutes()), "minute")
 			// A user who typed i by mistake, for example in a filter, must not hold messages.
-			m.dialog = m.confirm(confirmation{
+			requests := view.RequestsOnly(text)
+			dialog := m.confirm(confirmation{
 				title:    "hold messages?",
 				text:     messages + " of all running taps and proxies then waits until it is released here, at most " + limit,
 				no:       "hold nothing",
 				afterNo:  "nothing is held",
-				yes:      "hold them",
-				runAfter: hold,
+				yes:      "hold requests",
+				runAfter: hold(requests),
 			})
+			if requests == text { // the filter says what to hold
+				dialog.choices[1].text = "hold them"
+			} else {
+				both := newChoice("", "hold requests and responses", "select and press Enter", hold(text))
+				dialog.choices = append(dialog.choices, both)
+			}
+			m.dialog = dialog
 			return nil
 		},
 	)

@@ -40,7 +40,9 @@ type actionInput struct {
 	Message json.RawMessage `json:"message"`
 	Schema  json.RawMessage `json:"schema"`
 	Mark    bool            `json:"mark"`
-	Note    string          `json:"note"`
+	// Responses holds responses too.
+	Responses bool   `json:"responses"`
+	Note      string `json:"note"`
 	// Tool is the tool of an app.
 	Tool     string `json:"tool"`
 	Argument string `json:"argument"`
@@ -69,7 +71,11 @@ var acts = sync.OnceValue(func() map[string]act {
 		"intercept": {
 			intercept, "intercept", local,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
-				return okResponse, a.Intercept(ctx, p.On, p.Filter)
+				wanted := p.Filter
+				if p.On && !p.Responses {
+					wanted = view.RequestsOnly(wanted)
+				}
+				return okResponse, a.Intercept(ctx, p.On, wanted)
 			},
 		},
 		"release": {

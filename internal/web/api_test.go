@@ -87,7 +87,8 @@ func TestActionsNeedTheirPermission(t *testing.T) {
 	}{
 		{"answer", `{"id":"q","action":"accept","content":{"a":1}}`, view.Powers{Call: true}, `["answer","q",{"action":"accept","content":{"a":1}}]`, `{"ok":true}`},
 		{"answer", `{"id":"q","action":"cancel"}`, view.Powers{Intercept: true}, `["answer","q",{"action":"cancel"}]`, `{"ok":true}`},
-		{"intercept", `{"on":true,"filter":"echo"}`, view.Powers{Intercept: true}, `["intercept",true,"echo"]`, `{"ok":true}`},
+		{"intercept", `{"on":true,"filter":"echo"}`, view.Powers{Intercept: true}, `["intercept",true,"is:request (echo)"]`, `{"ok":true}`},
+		{"intercept", `{"on":true,"responses":true,"filter":"echo"}`, view.Powers{Intercept: true}, `["intercept",true,"echo"]`, `{"ok":true}`},
 		{
 			"fault", `{"fault":{"kind":"cut","method":"tools/call","name":"x","target":"t","key":"1.2"}}`,
 			view.Powers{Intercept: true},

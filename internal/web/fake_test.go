@@ -150,7 +150,7 @@ func (f *fakeActor) Answer(_ context.Context, id string, a view.Answer) error {
 
 func (f *fakeActor) Intercept(_ context.Context, on bool, text string) error {
 	f.note("intercept", on, text)
-	_, err := filter.Parse(text, time.Unix(0, 0), nil)
+	_, err := filter.ParseLive(text, time.Unix(0, 0))
 	return err
 }
 

@@ -339,7 +339,7 @@ func TestPeerHoldIsConfirmed(t *testing.T) {
 	}
 	p.Type("\r")
 	p.Await(`!document.querySelector("dialog")`)
-	if got, want := actor.deeds(), `["intercept",true,"echo"]`; len(got) != 1 || got[0] != want {
+	if got, want := actor.deeds(), `["intercept",true,"is:request (echo)"]`; len(got) != 1 || got[0] != want {
 		t.Errorf("did %q, want %s", got, want)
 	}
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))

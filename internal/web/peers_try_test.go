@@ -182,7 +182,9 @@ func TestPeerTryForm(t *testing.T) {
 // TestPeerTryFocus checks that a click on an offer and Enter move the focus into its form, and that the arrow keys do not.
 func TestPeerTryFocus(t *testing.T) {
 	p, _ := openTry(t, newDummy(), newTrying())
-	pick := func(row int) { p.Eval(fmt.Sprintf(`document.querySelectorAll('.try-list .row')[%d].click()`, row), nil) }
+	pick := func(row int) {
+		p.Eval(fmt.Sprintf(`document.querySelectorAll('.try-list .row')[%d].click()`, row), nil)
+	}
 	pick(1)
 	p.Await(`document.activeElement.matches('.offer .form input')`)
 	p.Type("pb1")

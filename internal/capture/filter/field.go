@@ -51,10 +51,12 @@ type field struct {
 // notification.
 const notificationPrefix = "notifications/"
 
-// A trait is a property that a row has or has not.
+// A trait is a property that a row has or has not. If kinds is set, it is a property of messages that are not
+// forwarded yet.
 type trait struct {
-	name string
-	test func(*rows.Row) bool
+	name  string
+	test  func(*rows.Row) bool
+	kinds []wire.MessageKind
 }
 
 var fields = []field{
@@ -200,7 +202,7 @@ func channels() []string {
 func kindTraits() []trait {
 	var traits []trait
 	for kind := wire.Body; kind <= wire.Held; kind++ {
-		traits = append(traits, trait{kind.String(), func(r *rows.Row) bool { return r.Kinds.Has(kind) }})
+		traits = append(traits, trait{name: kind.String(), test: func(r *rows.Row) bool { return r.Kinds.Has(kind) }})
 	}
 	return traits
 }
@@ -209,24 +211,24 @@ func kindTraits() []trait {
 const hasFinding = "finding"
 
 var hasTraits = []trait{
-	{hasFinding, func(r *rows.Row) bool { return len(r.Findings) > 0 }},
-	{"retry", func(r *rows.Row) bool { return r.Notes.Retries > 0 || r.SameAs != nil }},
-	{"resume", func(r *rows.Row) bool { return r.Notes.Resumed > 0 }},
-	{"round", func(r *rows.Row) bool { return r.Notes.Rounds > 0 }},
-	{"notification", func(r *rows.Row) bool { return r.Notes.Notifications > 0 }},
-	{"question", func(r *rows.Row) bool { return r.Notes.Questions > 0 }},
-	{"fault", func(r *rows.Row) bool { return r.Kinds.Has(wire.Fault) }},
-	{"guess", func(r *rows.Row) bool { return r.IsGuess || r.Notes.Guessed+len(r.Guesses) > 0 }},
+	{name: hasFinding, test: func(r *rows.Row) bool { return len(r.Findings) > 0 }},
+	{name: "retry", test: func(r *rows.Row) bool { return r.Notes.Retries > 0 || r.SameAs != nil }},
+	{name: "resume", test: func(r *rows.Row) bool { return r.Notes.Resumed > 0 }},
+	{name: "round", test: func(r *rows.Row) bool { return r.Notes.Rounds > 0 }},
+	{name: "notification", test: func(r *rows.Row) bool { return r.Notes.Notifications > 0 }},
+	{name: "question", test: func(r *rows.Row) bool { return r.Notes.Questions > 0 }},
+	{name: "fault", test: func(r *rows.Row) bool { return r.Kinds.Has(wire.Fault) }},
+	{name: "guess", test: func(r *rows.Row) bool { return r.IsGuess || r.Notes.Guessed+len(r.Guesses) > 0 }},
 }
 
 var isTraits = []trait{
-	{"open", func(r *rows.Row) bool { return r.IsOpen() }},
-	{"error", (*rows.Row).Failed},
-	{"cancelled", func(r *rows.Row) bool { return r.Cancel != nil }},
-	{"late", func(r *rows.Row) bool { return r.Cancel != nil && r.Cancel.IsLate }},
-	{"probe", func(r *rows.Row) bool { return r.Channel == exchange.ChannelProbe }},
-	{exchange.ChannelUnreadable, func(r *rows.Row) bool { return r.Channel == exchange.ChannelUnreadable }},
-	{"orphan", func(r *rows.Row) bool { return r.Orphan }},
-	{"held", func(r *rows.Row) bool { return r.Kinds.Has(wire.Held) }},
-	{"edited", func(r *rows.Row) bool { return r.Edited }},
+	{name: "open", test: func(r *rows.Row) bool { return r.IsOpen() }},
+	{name: "error", test: (*rows.Row).Failed},
+	{name: "cancelled", test: func(r *rows.Row) bool { return r.Cancel != nil }},
+	{name: "late", test: func(r *rows.Row) bool { return r.Cancel != nil && r.Cancel.IsLate }},
+	{name: "probe", test: func(r *rows.Row) bool { return r.Channel == exchange.ChannelProbe }},
+	{name: exchange.ChannelUnreadable, test: func(r *rows.Row) bool { return r.Channel == exchange.ChannelUnreadable }},
+	{name: "orphan", test: func(r *rows.Row) bool { return r.Orphan }},
+	{name: "held", test: func(r *rows.Row) bool { return r.Kinds.Has(wire.Held) }},
+	{name: "edited", test: func(r *rows.Row) bool { return r.Edited }},
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/capture/rows"
+	"mcpc/internal/wire"
 )
 
 // A Filter selects rows. The zero Filter selects every row.
@@ -100,6 +101,7 @@ type candidate struct {
 	row           *rows.Row
 	findInTraffic func(search) (bool, error)
 	err           error
+	kind          wire.MessageKind // of a message that is not forwarded yet
 	// isSample is set if the row is a sample of a page. Then a match means that a row of the page
 	// may match: every value of unsampledFields and every text may be there, and the values of
 	// measured fields are between the values of least and most.

@@ -21,10 +21,10 @@ func TestFiltersOfLiveMessages(t *testing.T) {
 		"": true, "method:tools/call": true, "method:tools/list": false, "name:get-*": true, "id:7": true, "id:8": false,
 		"dir:sent": true, "dir:received": false, "client:claude*": true, "server:git": true, "server:other": false,
 		"target:*h/mcp": true, "era:legacy": true, `"x y"`: true, `body:"x z"`: false, "-get-sum": false,
-		"name~/^get-(sum|diff)$/ id:7": true, "(name:a or name:get-sum) -dir:received": true,
+		"name~/^get-(sum|diff)$/ id:7": true, "is:request": true, "is:response,notification": false, "-is:response": true, "(name:a or name:get-sum) -dir:received": true,
 	} {
 		f, err := ParseLive(text, time.Now())
-		if err != nil || f.MatchLive(r, m.Raw) != want {
+		if err != nil || f.MatchLive(r, m) != want {
 			t.Errorf("%s: %t %v", text, !want, err)
 		}
 	}
@@ -33,6 +33,9 @@ func TestFiltersOfLiveMessages(t *testing.T) {
 		if e, ok := errors.AsType[*Error](err); !ok || e.Column() != column || !strings.Contains(e.Text, "is not known while a message is on its way") {
 			t.Errorf("%s: got %v", text, err)
 		}
+	}
+	if _, err := ParseLive("is:error", time.Now()); err == nil || err.Error() != `is has no value "error": use request, response, notification` {
+		t.Errorf("is:error: got %v", err)
 	}
 	get := l.Row("t", "", wire.Sent, &wire.HTTPHead{Method: "GET"}, nil)
 	if f, _ := ParseLive("method:GET", time.Now()); !f.MatchLive(get, nil) || !f.Names("method") || f.Names("dir") {

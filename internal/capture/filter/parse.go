@@ -204,6 +204,9 @@ func (p *parser) findField(name string) (*field, error) {
 	if name := otherNames[canonical]; name != "" {
 		canonical = name
 	}
+	if p.onlyLive && canonical == liveIs.name {
+		return &liveIs, nil
+	}
 	for i := range fields {
 		if fields[i].name == canonical && p.onlyLive && !slices.Contains(liveFields, canonical) {
 			return nil, p.errorAt(p.offset, "%s is not known while a message is on its way: use %s", canonical,

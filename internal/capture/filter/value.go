@@ -116,6 +116,9 @@ func (f *field) unknownValue(a atom) error {
 func (f *field) newTraitValue(a atom) (value, error) {
 	for _, trait := range f.traits {
 		if strings.EqualFold(trait.name, a.text) {
+			if trait.kinds != nil {
+				return func(c *candidate) bool { return slices.Contains(trait.kinds, c.kind) }, nil
+			}
 			return func(c *candidate) bool { return trait.test(c.row) }, nil
 		}
 	}

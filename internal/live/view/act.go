@@ -3,7 +3,10 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
+
+	"mcpc/internal/capture/filter"
 )
 
 // Powers lists the actions that an Actor allows, as set by --allow.
@@ -84,6 +87,19 @@ type Sent struct {
 	Channel string `json:"channel,omitempty"`
 	Text    string `json:"text,omitempty"`
 	Confirm string `json:"confirm,omitempty"`
+}
+
+// RequestsOnly restricts the filter of Intercept to requests, unless the filter itself says which kinds of messages it
+// is for. It returns an invalid filter unchanged.
+func RequestsOnly(text string) string {
+	f, err := filter.ParseLive(text, time.Time{}) // no field of a message on its way is relative to now
+	if err != nil || f.Names("is") {
+		return text
+	}
+	if strings.TrimSpace(text) == "" {
+		return "is:request"
+	}
+	return "is:request (" + text + ")"
 }
 
 // A FaultKind is a fault that a view can set for the next request like an exchange. HTTP and Stdio are

@@ -1,7 +1,7 @@
 // What can be done: actions with their keys, buttons and dialogs, questions and held messages.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, set, showToast, openDialog, closeDialog, shownQuery as shown, showError, everything, showRow, formatTime, formatSeconds, countNoun, quoteValue, tryParseJSON, safeURL, isAborted, views, shownViews, requestTitle, showsRows, newConversations } from './lib.js';
-import { Dialog, FilterInput, Tree, Link, Markdown, nav, ask, onDialogOpened, onCtrlEnter, copyText, rowTone } from './ui.js';
+import { Dialog, FilterInput, Pick, Tree, Link, Markdown, nav, ask, onDialogOpened, onCtrlEnter, copyText, rowTone } from './ui.js';
 import { Form, defaultValues } from './form.js';
 import { useDocs, moveTab } from './views.js';
 import { Login, logIn, canHelp } from './login.js';
@@ -275,10 +275,11 @@ function Note({ row: r }) {
 }
 
 function Intercept() {
-  const [filter, setFilter] = useState(S.status.wanted || S.filter), [error, setError] = useState('');
+  const [filter, setFilter] = useState(S.status.wanted || S.filter), [error, setError] = useState(''), [responses, setResponses] = useState(!!S.status.intercept);
   // What is typed may not be drawn yet.
-  const hold = () => post('intercept', { on: true, filter: document.getElementById('hold-filter').value }).then(() => showToast('Messages are held.', { dialog: null }), e => isAborted(e) || setError(e.message));
+  const hold = () => post('intercept', { on: true, responses, filter: document.getElementById('hold-filter').value }).then(() => showToast('Messages are held.', { dialog: null }), e => isAborted(e) || setError(e.message));
   return html`<${Dialog} title="Hold messages"><p>Messages that fit are held until you let them go, at most ${countNoun(Math.round(data.maxHold / 60), 'minute')}. Empty: all.</p>
+    ${!/\bis:/.test(filter) && html`<${Pick} label="What to hold" list=${[[false, 'Requests'], [true, 'Requests and responses']]} value=${responses} onPick=${setResponses} />`}
     <${FilterInput} data=${data} id="hold-filter" label="Message filter" placeholder="name:get-sum method:tools/call" value=${filter} onText=${setFilter} onEnter=${() => document.getElementById('hold').focus()} />
     ${error && html`<p id="hold-filter-error" class="wrong" role="alert">${error}</p>`}<p class="dim">For all taps and proxies. Enter twice holds.</p>
     <div class="buttons end">${S.status.intercept && html`<button onClick=${holdNothing}>Hold nothing</button>`}<button id="hold" class="main danger" onClick=${hold}>Hold</button></div><//>`;
