@@ -38,7 +38,7 @@ func TestComparedConversation(t *testing.T) {
 	}
 }
 
-// The Diff tab compares with the last good call if the previous one failed, unless the user marked another one.
+// The tab Compare compares with the last good call if the previous one failed, unless the user marked another one.
 func TestComparisonOfAnExchange(t *testing.T) {
 	for _, c := range []struct {
 		marked string

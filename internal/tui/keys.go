@@ -127,7 +127,7 @@ func actions() []action {
 		{"pane", []string{"tab"}, "next pane", func(m *model) tea.Cmd { return m.nextPane(1) }},
 		{"pane-before", []string{"shift+tab"}, "pane before", func(m *model) tea.Cmd { return m.nextPane(-1) }},
 		{"talk", []string{"1"}, "conversation: requests and answers", showView(viewTalk)},
-		{"table", []string{"2"}, "table with waterfall", showView(viewTable)},
+		{"table", []string{"2"}, "table with phases", showView(viewTable)},
 		{"time", []string{"3"}, "lanes over time", showView(viewTime)},
 		{"tools", []string{"4"}, "tools: listed, usable, called", showView(viewTools)},
 		{"streams", []string{"5"}, "streams: open, cut, resumed", showView(viewStreams)},

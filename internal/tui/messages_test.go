@@ -54,7 +54,7 @@ func TestSummaryCutsMessages(t *testing.T) {
 	}
 }
 
-// A sign of the Diff stays beside its value, even if the value cannot be broken.
+// A sign of the tab Compare stays beside its value, even if the value cannot be broken.
 func TestDiffKeepsItsSigns(t *testing.T) {
 	long := `"` + strings.Repeat("x", 70) + `"`
 	d := detail{key: "1.2", tab: tabDiff, doc: &view.Detail{}, diff: diff{otherKey: "1.1", otherName: "the previous call", request: []view.Change{{Pointer: "/a", Was: []byte("1"), Is: []byte(long)}}}}

@@ -151,7 +151,7 @@ func TestViewOnTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGWINCH)
-	tm.await("waterfall")
+	tm.await("phases")
 	_, _ = tm.master.WriteString("gyk")
 	tm.await("\x1b]52;c;")
 	_, _ = tm.master.WriteString("\x03")

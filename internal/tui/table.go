@@ -23,7 +23,7 @@ var tableColumns = []cells.Column{
 	{Head: "outcome", Sort: "channel", Width: 10, Flex: 1, DropOrder: 4},
 	{Head: "http", Width: 4, Right: true, DropOrder: 10},
 	{Head: "took", Width: 8, Right: true},
-	{Head: "waterfall", Width: 9, Flex: 2, DropOrder: 5},
+	{Head: "phases", Width: 9, Flex: 2, DropOrder: 5},
 	{Head: "size", Width: 7, Right: true, DropOrder: 9},
 	{Head: "tokens", Width: 6, Right: true, DropOrder: 11},
 	{Head: "notes", Width: 12, Flex: 3, DropOrder: 12},
@@ -50,7 +50,7 @@ func tableWidths(w int) []int {
 func drawTableLine(clock screenClock, r *view.Row, widths []int, whole float64) cells.Line {
 	role, mark := stateMark(r)
 	return cells.Row(tableColumns, widths, func(i, w int) cells.Line {
-		if head := tableColumns[i].Head; head != "waterfall" {
+		if head := tableColumns[i].Head; head != "phases" {
 			return cells.Line{tableCell(clock, head, w, r, role, mark)}
 		}
 		return cells.Bar(barParts(r, clock.elapsedSeconds(r)), whole, w)

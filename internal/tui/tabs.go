@@ -273,10 +273,10 @@ const (
 )
 
 // tabNames are the names of the tabs.
-var tabNames = [tabCount]string{"Summary", "Request", "Answer", "Events", "Wire", "Time", "Findings", "Diff"}
+var tabNames = [tabCount]string{"Summary", "Request", "Answer", "Events", "Wire", "Time", "Findings", "Compare"}
 
 // shortTabNames are the names of the tabs that are not open, if the whole names do not fit.
-var shortTabNames = [tabCount]string{"Sum", "Req", "Ans", "Ev", "Wire", "Time", "Find", "Diff"}
+var shortTabNames = [tabCount]string{"Sum", "Req", "Ans", "Ev", "Wire", "Time", "Find", "Comp"}
 
 // emptyTabText has the text of each tab without lines.
 var emptyTabText = [tabCount]string{

@@ -444,7 +444,7 @@ func TestTabsOfResultFitBesideForm(t *testing.T) {
 	a := newActor()
 	tries(t, 120, 30, a, func(p *player) {
 		p.keys("enter").types("bug").keys("ctrl+s")
-		p.shows("Summary Req Ans Ev Wire Time Find Diff")
+		p.shows("Summary Req Ans Ev Wire Time Find Comp")
 	})
 }
 

@@ -356,7 +356,7 @@ var jobsByFilter = []job{
 		sees: []string{`the list has a page 2, which was not fetched by job-pages`},
 	},
 	{
-		name: "2 a call hangs", words: []string{"client:job-hang is:open,cancelled"}, budget: 3, keys: []string{"2", "~waterfall|outcome", "g", "\r"},
+		name: "2 a call hangs", words: []string{"client:job-hang is:open,cancelled"}, budget: 3, keys: []string{"2", "~phases|outcome", "g", "\r"},
 		sees:     []string{`trigger-lo`, `cancelled`, `cancelled by the client`, `the user pressed stop`},
 		pageSees: []string{`trigger-lo`, `cancelled by the client`},
 	},

@@ -211,7 +211,7 @@ export function Time({ data }) {
 }
 
 // Detail shows one exchange in tabs.
-const tabs = [['summary', 'Summary'], ['request', 'Request'], ['answer', 'Answer'], ['events', 'Events'], ['wire', 'Wire'], ['time', 'Time'], ['findings', 'Findings'], ['diff', 'Diff']];
+const tabs = [['summary', 'Summary'], ['request', 'Request'], ['answer', 'Answer'], ['events', 'Events'], ['wire', 'Wire'], ['time', 'Time'], ['findings', 'Findings'], ['diff', 'Compare']];
 
 // moveTab shows the tab that is d tabs away. It wraps around; a d beyond all tabs shows the first or the last.
 export function moveTab(d) {
