@@ -34,6 +34,7 @@ func changingActions() []action {
 		{"subscribe", []string{"u"}, "follow the updates of a resource of Try", (*model).toggleSubscription},
 		{"add", []string{"A"}, "connect to a URL or demo", (*model).addServer},
 		{"login", []string{"L"}, "log in to a server, and see each step", (*model).logIn},
+		{"output", []string{"O", "ctrl+o"}, "what the server wrote to standard error", (*model).showOutput},
 		{"check", []string{"R"}, "ask the servers of Home, or that of Try, again", (*model).checkAgain},
 		{"copy", []string{"y"}, "copy: then a letter", (*model).copyMenu},
 		{"mark", []string{"m"}, "mark, or remove the mark", (*model).toggleMark},

@@ -25,6 +25,7 @@ type actor struct {
 	refusal       error  // of answers
 	servers       []view.Server
 	login         *view.Login
+	output        []string // of the view's own server
 }
 
 func newActor() *actor {
@@ -110,6 +111,12 @@ func (a *actor) Faults() []view.ArmedFault {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.faults
+}
+
+func (a *actor) ServerOutput() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.output
 }
 
 func (a *actor) Resend(_ context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {

@@ -369,6 +369,9 @@ func (m *model) listHints() []string {
 		hints = []string{
 			"Enter form", "/ search", "←→ kind", "y copy", "u follow", "X cancel", "R list again", "? keys", "q quit",
 		}
+		if m.status.Output {
+			hints = slices.Insert(hints, 3, "O server output")
+		}
 	case viewHome:
 		hints = []string{"Enter try", "y copy", "A add", "R check", "1 talk", "? keys", "q quit"}
 		if s := m.selectedServer(); s != nil && s.State == needsLogin {

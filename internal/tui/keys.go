@@ -40,7 +40,8 @@ func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
 	}
 	isTyped := press.Text != "" && name != "space"
 	isForButton := m.focus == paneForm && m.act.request != nil && m.act.form.hasButtonFocus() && isTyped
-	if m.focus == paneForm && !isForButton { // a button takes no text
+	isForForm := !isForButton && name != "ctrl+o" // a button takes no text
+	if m.focus == paneForm && isForForm {
 		return m.formKey(press)
 	}
 	if m.focus == paneDetail && m.detailKey(name) {
@@ -347,6 +348,9 @@ func (m *model) click(mouse tea.Mouse) tea.Cmd {
 	barLine := 1
 	if m.status.Trouble != "" {
 		barLine = 2
+		if mouse.Y == 1 {
+			return m.showOutput()
+		}
 	}
 	if mouse.Y == barLine && m.drawBar() != nil {
 		return m.clickBar(mouse.X)

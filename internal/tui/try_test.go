@@ -250,15 +250,41 @@ func TestNoticeWaitsForTheEndOfTyping(t *testing.T) {
 	})
 }
 
+// The output of the server follows new lines until the user scrolls up. It opens from a form too.
+func TestServerOutput(t *testing.T) {
+	a := newActor()
+	for i := range 40 {
+		a.output = append(a.output, fmt.Sprintf("line %d\x1b[31m", i))
+	}
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("O")
+		p.shows("no server of this view has written to standard error")
+		p.m.status.Output = true
+		p.keys("O")
+		p.shows("what the server wrote to standard error", "line 39␛[31m")
+		a.output = append(a.output, "line 40")
+		p.shows("line 40")
+		p.keys("up")
+		a.output = append(a.output, "line 41")
+		p.hides("line 41")
+		p.keys("G")
+		p.shows("line 41")
+		p.keys("esc", "enter", "ctrl+o")
+		p.shows("line 41")
+		p.keys("esc")
+		p.shows("[ Call ]")
+	})
+}
+
 // The top of the screen says why the server does not run, also while a form is open, until it does.
 func TestTroubleOfServerIsShownUntilItEnds(t *testing.T) {
 	a := newActor()
 	tries(t, 120, 30, a, func(p *player) {
 		p.keys("enter")
 		p.m.status.Trouble = "the server ended: SyntaxError"
-		p.shows("✗ server: the server ended: SyntaxError", "[ Call ]")
+		p.shows("✗ the server ended: SyntaxError", "[ Call ]")
 		p.m.status.Trouble = ""
-		p.hides("✗ server")
+		p.hides("✗ the server")
 	})
 }
 

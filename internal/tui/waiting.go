@@ -287,7 +287,13 @@ func (m *model) alarmLines() int { return len(m.drawAlarms()) }
 func (m *model) drawAlarms() []cells.Line {
 	var lines []cells.Line
 	if m.status.Trouble != "" {
-		lines = append(lines, cells.Line{cells.Fit(cells.Alarm, " ✗ server: "+m.status.Trouble, m.w)})
+		key := " O output "
+		if m.focus == paneForm {
+			key = " Ctrl-O output "
+		}
+		lines = append(lines, cells.Line{
+			cells.Fit(cells.Alarm, " ✗ "+m.status.Trouble, m.w-len(key)), cells.Text(cells.Alarm, key),
+		})
 	}
 	if bar := m.drawBar(); len(bar) > 0 {
 		lines = append(lines, bar)

@@ -187,6 +187,8 @@ func (f *fakeActor) Request(_ context.Context, r view.Request) (view.Sent, error
 }
 
 func (f *fakeActor) Servers() []view.Server { return f.servers }
+
+func (f *fakeActor) ServerOutput() []string { return []string{"listening <b>", "ready"} }
 func (f *fakeActor) CheckServers() error    { f.note("check"); return nil }
 func (f *fakeActor) Catalog(_ context.Context, target string) (view.Catalog, error) {
 	f.note("catalog", target)

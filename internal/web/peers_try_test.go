@@ -330,6 +330,7 @@ type troubled struct {
 func (r *troubled) Status() view.Status {
 	s := r.dummy.Status()
 	s.Trouble, _ = r.trouble.Load().(string)
+	s.Output = true
 	return s
 }
 
@@ -349,6 +350,9 @@ func TestPeerTryTrouble(t *testing.T) {
 	p.Await(`[...document.querySelectorAll('.bar[role=alert]')].some(e => e.textContent.includes('SyntaxError <b>'))`)
 	p.Eval(`document.querySelector('.offer .main').click()`, nil)
 	p.Await(`document.querySelector('.offer .failed')`)
+	p.Eval(`document.querySelector('.bar[role=alert] button').click()`, nil)
+	p.Await(`document.querySelector('dialog pre').textContent === 'listening <b>\nready'`)
+	p.Type(kb.Escape)
 	r.trouble.Store("")
 	r.change()
 	p.Await(`!document.querySelector('.bar[role=alert]') && !document.querySelector('.offer .failed')`)

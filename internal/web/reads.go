@@ -117,6 +117,12 @@ var reads = map[string]func(ctx context.Context, s *Server, a params) (any, erro
 		}
 		return notNil(s.Actor.Servers()), nil
 	},
+	"output": func(_ context.Context, s *Server, _ params) (any, error) {
+		if s.Actor == nil {
+			return []string{}, nil
+		}
+		return notNil(s.Actor.ServerOutput()), nil
+	},
 	"login": func(_ context.Context, s *Server, _ params) (any, error) {
 		if s.Actor == nil {
 			return nil, nil

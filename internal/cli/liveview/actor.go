@@ -96,7 +96,9 @@ type Actor struct {
 	// counts the warnings of its tap.
 	trouble      string
 	warningCount int
-	running      []*running
+	// output is the end of what the view's own server wrote to standard error, without secrets.
+	output  lastBytes
+	running []*running
 	// subscriptions has the functions that end the subscriptions.
 	subscriptions map[subscribed]context.CancelFunc
 	// login is the newest login, or nil.
@@ -136,9 +138,7 @@ func (a *Actor) Start(ctx context.Context, command Command) wire.Outcome {
 		Command: command, changed: make(chan struct{}, 1), renewed: make(chan struct{}, 1),
 		restarted: make(chan struct{}, 1), relisten: make(chan struct{}, 1),
 	}
-	if s.Watched != nil {
-		a.followNotices(s)
-	}
+	a.followStderr(s)
 	c, out := a.dialUntilMended(ctx, s)
 	if !out.OK() {
 		return out

@@ -106,6 +106,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		Catalogs:     v.Actor.Catalogs,
 		Notice:       v.Actor.lastNotice,
 		Trouble:      v.Actor.lastTrouble,
+		HasOutput:    v.Actor.hasOutput,
 		HasServer:    v.Actor.hasServer,
 		Marked:       v.markOf,
 	})

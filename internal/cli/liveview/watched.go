@@ -2,6 +2,7 @@ package liveview
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,8 +16,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// followNotices notes what the tap of the view's own server writes to standard error from now on.
-func (a *Actor) followNotices(s *startedServer) {
+// followStderr keeps what the view's own server writes to standard error from now on, and notes what its tap says.
+func (a *Actor) followStderr(s *startedServer) {
 	watch := &a.Factory.Watch
 	shown := watch.Load() // of -v
 	tap := wire.Tap(func(f wire.Frame) {
@@ -24,10 +25,42 @@ func (a *Actor) followNotices(s *startedServer) {
 			(*shown)(f)
 		}
 		if f.Kind == wire.Stderr {
-			a.noteStderr(s, string(f.Raw))
+			a.addOutput(f.Raw)
+			if s.Watched != nil {
+				a.noteStderr(s, string(f.Raw))
+			}
 		}
 	})
 	watch.Store(&tap)
+}
+
+// maxOutputLine is the maximum number of bytes of a line in the output of a server.
+const maxOutputLine = 4 << 10
+
+// addOutput keeps a line of standard error of the view's own server.
+func (a *Actor) addOutput(line []byte) {
+	a.mu.Lock()
+	_, _ = fmt.Fprintln(&a.output, jsonraw.Excerpt(line, maxOutputLine))
+	a.mu.Unlock()
+	a.Changed()
+}
+
+// hasOutput reports whether the view's own server has written to standard error.
+func (a *Actor) hasOutput() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.output.text) > 0
+}
+
+// ServerOutput returns the last lines that the view's own server wrote to standard error, without secrets.
+func (a *Actor) ServerOutput() []string {
+	a.mu.Lock()
+	text := string(a.output.text)
+	a.mu.Unlock()
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
 // maxNotice is the maximum number of bytes of a notice, which is shown in one line.

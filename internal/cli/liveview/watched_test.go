@@ -138,6 +138,36 @@ func awaitStatus(t *testing.T, v *View, is func(view.Status) bool) {
 	}
 }
 
+// talkative is a server that writes much to standard error, and then a secret.
+const talkative = `
+i=0
+while [ $i -lt 3000 ]; do echo "line $i is thirty bytes long ..." >&2; i=$((i+1)); done
+echo "Authorization: Bearer s3cr3t-t0k3n-0123456789" >&2
+while read -r line; do
+	id=$(printf %s "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+	result='{"tools":[]}'
+	case $line in
+	*'"initialize"'*)
+		result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+	esac
+	[ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done`
+
+// The view keeps the end of what its server wrote to standard error, without secrets, also if no files are watched.
+func TestServerOutputIsBoundedAndWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "2025-11-25")
+	start(t, v, Command{Argv: []string{"sh", "-c", talkative}})
+	awaitStatus(t, v, func(s view.Status) bool {
+		lines := v.Actor.ServerOutput()
+		return s.Output && strings.HasPrefix(lines[len(lines)-1], "Authorization: ")
+	})
+	text := strings.Join(v.Actor.ServerOutput(), "\n")
+	if strings.Contains(text, "s3cr3t") || len(text) > maxLastBytes || !strings.Contains(text, "line 2999 is") {
+		t.Errorf("%d bytes: %s", len(text), text)
+	}
+}
+
 // The most severe changes come first, and the rest is counted.
 func TestDescribeChanges(t *testing.T) {
 	tool := func(name string) diff.Subject { return diff.Subject{Kind: diff.Tool, Name: name} }

@@ -216,6 +216,8 @@ type Actor interface {
 	Login(target string, confirmed bool) (Sent, error)
 	LoginState() *Login
 	CancelLogin(target string) error
+	// ServerOutput returns the last lines that the server of the view wrote to standard error, without secrets.
+	ServerOutput() []string
 	// App reads the page of a tool, ready to be shown.
 	App(ctx context.Context, o AppOpening) (App, error)
 	// AppRequest sends a request of a shown page to its server.

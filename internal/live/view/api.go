@@ -335,6 +335,8 @@ type Status struct {
 	Notices int    `json:"notices,omitempty"`
 	// Trouble says why the server that the view started does not run or does not list its tools, or is "".
 	Trouble string `json:"trouble,omitempty"`
+	// Output is true if the server that the view started has written to standard error.
+	Output bool `json:"output,omitempty"`
 	// Own is true if the view has started a server.
 	Own bool `json:"own,omitempty"`
 	// Home is true if the view has servers to show.

@@ -40,6 +40,8 @@ type Options struct {
 	Notice func() (text string, count int)
 	// Trouble says why the server of the Actor does not run, or returns "".
 	Trouble func() string
+	// HasOutput reports whether the server of the Actor has written to standard error.
+	HasOutput func() bool
 	// HasServer reports whether the Actor has started a server.
 	HasServer func() bool
 	// Marked reports whether the user marked a row, and returns the row's note.
@@ -73,6 +75,9 @@ func (v *Views) Status() Status {
 	}
 	if v.Trouble != nil {
 		s.Trouble = v.Trouble()
+	}
+	if v.HasOutput != nil {
+		s.Output = v.HasOutput()
 	}
 	if v.HasServer != nil {
 		s.Own = v.HasServer()

@@ -5,7 +5,7 @@ import { Dialog, FilterInput, Pick, Tree, Link, Markdown, nav, ask, onDialogOpen
 import { Form, defaultValues } from './form.js';
 import { useDocs, moveTab } from './views.js';
 import { Login, logIn, canHelp } from './login.js';
-import { Step, openTry, openTryOf, showTry, focusForm, inTry } from './try.js';
+import { Output, Step, openTry, openTryOf, showTry, focusForm, inTry } from './try.js';
 
 let data;
 export const useData = d => { data = d; };
@@ -73,6 +73,7 @@ const actions = [
   { key: 'A', name: 'Connect to a URL or demo', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); focusWhenDrawn('add'); } },
   { key: 'R', name: () => S.view === 'try' ? 'Ask the server again' : 'Ask the servers of Home again', when: () => S.status.home || S.view === 'try', need: powerReason('call'), run: () => { if (S.view === 'try') return inTry.reload(); set({ view: 'home' }); checkServers(); } },
   { key: 'L', name: 'Log in to the server', when: () => S.view === 'home' ? nav.item : S.view === 'try' ? S.server : hasRow(), need: powerReason('call'), run: () => S.view === 'home' ? logInTo(nav.item.name) : S.view === 'try' ? logInTo(S.server) : withRow(r => canHelp(r) ? logInTo(r.target) : set({ toast: 'Log in: this exchange was not refused with HTTP 401 or 403. In Home, L logs in to a server.', bad: true })), bar: () => canHelp(S.picked) },
+  { key: 'O', name: 'What the server wrote to standard error', when: () => S.status.output, run: () => openDialog('output') },
   { key: 'X', name: 'Cancel the request or the task of Try', when: () => S.view === 'try', run: () => inTry.cancel() },
   { key: 'u', name: 'Subscribe to the resource of Try', when: () => S.view === 'try', run: () => inTry.subscribe() },
   { key: 'm', name: 'Mark', when: hasRow, need: powerReason('mark'), run: () => withRow(r => setMark(r, !r.mark, r.note || '')), bar: true },
@@ -352,6 +353,7 @@ export function Dialogs() {
     case 'intercept': return html`<${Intercept} />`;
     case 'export': return html`<${Export} />`;
     case 'login': return html`<${Login} data=${data} />`;
+    case 'output': return html`<${Output} data=${data} />`;
     case 'compare': return html`<${Compare} />`;
     case 'report': return html`<${Dialog} wide title="Report"><${Markdown} text=${`${data.notes || ''}\n\n${data.report || ''}`} /><//>`;
     case 'text': return html`<${Dialog} title=${d.title}><pre>${d.text}</pre><//>`;

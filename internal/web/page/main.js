@@ -106,7 +106,7 @@ class App extends Component {
   render({ data }) {
     const { status, view } = S, View = viewComponents[view] || Talk, all = S.conversations.find(c => c.id === shownTalk());
     return html`<${Patterns} /><a class="skip" href="#filter" onClick=${e => { e.preventDefault(); runActionByKey('/'); }}>${view === 'try' ? 'Go to the search' : 'Go to the filter'}</a>
-      ${S.lost && html`<div key="lost" class="bar lost" role="alert">${S.lost}</div>`}${status.trouble && html`<div key="trouble" class="bar lost" role="alert">The server: ${status.trouble}</div>`}<${WaitingBar} />
+      ${S.lost && html`<div key="lost" class="bar lost" role="alert">${S.lost}</div>`}${status.trouble && html`<div key="trouble" class="bar lost" role="alert">✗ ${status.trouble}${status.output && html` <button onClick=${() => runActionByKey('O')}>Its output (O)</button>`}</div>`}<${WaitingBar} />
       <header class="top"><h1>${all ? `${all.client || all.by} → ${all.server || all.target}` : status.title || data.title}</h1>
         <span class="counts">${status.file ? 'file' : html`<span class=${S.paused || S.lost ? '' : 'live'}>●</span> ${S.lost ? 'not connected' : S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${countNoun(status.rows || 0, 'exchange')}
           ${status.open ? html` <button class="count" onClick=${() => showMatching('is:open')}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => showMatching('is:error')}>✗ ${status.failed} failed</button>` : ''}

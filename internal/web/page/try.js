@@ -190,12 +190,20 @@ export function Try({ data }) {
   return html`<div class="try"><div class="offers">
     <div class="server"><select aria-label="Server" value=${S.server} onChange=${e => pick(e.target.value)}>${names.map(n => html`<option value=${n}>${n || (S.status.own ? 'the server of this view' : 'Choose a server')}</option>`)}</select><button aria-disabled=${!!(reading || no)} onClick=${() => !reading && !no && readCatalog(S.server)}>${reading ? 'Reading…' : catalog ? 'Reload' : 'Connect'}</button></div>
     ${catalog && (catalog.instructions ? html`<details><summary>${about}: instructions</summary><p class="text">${catalog.instructions}</p></details>` : html`<p class="dim">${about}</p>`)}
+    ${S.status.output && !S.server && html`<button onClick=${() => openDialog('output')}>Server output <kbd>O</kbd></button>`}
     ${no && html`<p class="callout">Try is not allowed: ${no}</p>`}${problem && html`<p class="callout failed" role="alert">${problem}${found.login && html` <button class="main" onClick=${() => logInTo(S.server)}>Log in <kbd>L</kbd></button>`}</p>`}
     <input id="filter" type="search" aria-label="Search by name, title and description" placeholder="Search  (/)" autocomplete="off" spellcheck=${false} value=${typed} onInput=${e => setTyped(e.target.value)} onKeyDown=${keys} />
     <${Pick} cls="chips" label="Kinds" value=${kind} onPick=${kind => set({ kind, offer: '' })} list=${(present.length ? present : kinds.slice(0, 1)).map(([k, name]) => [k, html`${name} <span class="dim">${(matches.get(k) || []).length.toLocaleString('en')}</span>`])} />
     <${List} main head=${false} src=${src} cls="try-list" label=${kindOf(kind)[1]} sel=${o && o.at} cols=${[{ cls: 'm', cell: o => html`<span title=${o.description || o.name}>${o.title && o.title !== o.name ? html`${o.title} <span class="dim">${o.name}</span>` : o.name}</span>` }]}
       onSel=${(k, o) => set({ kind, offer: o.name })} onClick=${() => requestAnimationFrame(focusForm)} onOpen=${focusForm} empty=${!catalog ? (reading ? 'Reading…' : S.lost || 'Nothing was read yet.') : typed ? 'Nothing fits.' : `The server has no ${kindOf(kind)[1].toLowerCase()}.`} /></div>
     ${o ? html`<${Offer} key=${idOf(o)} o=${o} />` : html`<section class="offer"><p class="empty">${catalog ? '' : reading ? 'Reading…' : no || error || (isAgreed ? '' : !isNone ? `Connect asks ${S.server} what it offers.` : 'Choose a server.')}</p></section>`}</div>`;
+}
+
+// Output shows the last lines that the server of this view wrote to standard error, and follows new ones.
+export function Output({ data }) {
+  const lines = useDocs(data, 'output', {}), end = useRef();
+  useEffect(() => { if (end.current) end.current.scrollIntoView(); }, [lines && lines.join()]);
+  return html`<${Dialog} wide title="Server output"><pre>${lines ? lines.join('\n') : 'Reading…'}</pre><span ref=${end} /><//>`;
 }
 
 // Step shows a request as a step of a file of saved calls, and appends it to a file if that is possible.
