@@ -12,7 +12,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-const methodAcknowledged = "notifications/subscriptions/acknowledged"
+const (
+	methodListen       = "subscriptions/listen"
+	methodAcknowledged = "notifications/subscriptions/acknowledged"
+)
 
 // listen sends subscriptions/listen. The notifications arrive before its response, which ends the
 // subscription (2026-07-28 basic/patterns/subscriptions). Only the acknowledgement has a time
@@ -22,7 +25,7 @@ func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (
 	defer cancel(nil)
 	filter, _ := json.Marshal(sub.SubscriptionFilter)
 	call := &Call{
-		Method: "subscriptions/listen", ID: c.s.nextID(),
+		Method: methodListen, ID: c.s.nextID(),
 		Params: jsonraw.With(nil, "notifications", filter), isAcknowledged: func() bool { return sub.load().active },
 	}
 	previousID := sub.load().id

@@ -86,7 +86,7 @@ func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []
 		{Name: metaClientInfo, Value: opt.clientInfo},
 		{Name: metaCapabilities, Value: withExtensions(opt.Capabilities, extensions)},
 	}
-	if opt.LogLevel != "" {
+	if opt.LogLevel != "" && call.Method != methodListen { // log messages are never sent in that stream
 		metaMembers = append(metaMembers, jsonraw.Member{Name: metaLogLevel, Value: jsonraw.Quote(opt.LogLevel)})
 	}
 	return metaMembers

@@ -124,6 +124,9 @@ type Options struct {
 	// OnNotification receives every notification. If it is set, the server's log messages are not
 	// shown.
 	OnNotification func(*wire.Message)
+	// LogLevel is the level of the log messages that each request asks for in the era that has this parameter,
+	// if the command has no --log-level. "" asks for none.
+	LogLevel string
 	// Unjudged skips the check of results against the schema of their revision, for commands with
 	// so many results that the check would cost more than the calls.
 	Unjudged bool
@@ -249,6 +252,9 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 		Reconnected: func(r client.Renewal) { c.storeRenewal(e, r.Why) },
 		Passing:     func(m *wire.Message) bool { return c.isDiscarded(e, m) },
 		Strict:      func() bool { return e.Strict },
+	}
+	if opt.LogLevel == "" {
+		opt.LogLevel = how.LogLevel
 	}
 	if !how.Unjudged {
 		opt.Shape = shape.Check

@@ -65,7 +65,8 @@ command that is not trusted. A page needs the power call for it.
 
 With -- COMMAND mcpc starts that server and records its traffic. The view begins
 with Try, unless a FILTER is given, and can call the tools of the server. At the
-terminal --allow call also starts servers that are configured or remembered.
+terminal --allow call also starts servers that are configured or remembered. Try
+shows all log messages of its requests; --log-level LEVEL shows fewer.
 --mcp serves the recordings to an agent instead, as an MCP server over stdio
 with read-only tools.`,
 		Example: `  mcpc inspect

@@ -208,13 +208,16 @@ func (a *Actor) dialUntilMended(ctx context.Context, s *startedServer) (*connect
 	}
 }
 
+// allLogs is the log level that the requests of a view ask for, unless --log-level names another one.
+const allLogs = "debug"
+
 // dialStarted starts the server of the view and connects to it. The caller must close the connection.
 func (a *Actor) dialStarted(ctx context.Context, s *startedServer) (*connect.Conn, wire.Outcome) {
 	f := a.Factory.Invocation()
 	f.Record.Many = true // the view may call many tools
 	a.detachTerminal(f)
 	return connect.Dial(ctx, &f.Env, connect.Options{
-		Argv: s.Argv, Shown: s.Watched, RequireServerInfo: true, MultiCall: true,
+		Argv: s.Argv, Shown: s.Watched, RequireServerInfo: true, MultiCall: true, LogLevel: allLogs,
 		OnNotification: func(m *wire.Message) {
 			a.noteListChange(m)
 			kind, isList := strings.CutSuffix(strings.TrimPrefix(m.Method, "notifications/"), "/list_changed")

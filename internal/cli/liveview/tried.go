@@ -54,7 +54,7 @@ func (a *Actor) connection(ctx context.Context, server string) (*cmdutil.Factory
 	dialContext, stop := context.WithCancel(a.ctx)
 	keepDialing := context.AfterFunc(ctx, stop) // the connection outlives ctx, its start does not
 	c, out := connect.Dial(dialContext, &g.Env, connect.Options{
-		RequireServerInfo: true, MultiCall: true, OnNotification: a.noteListChange,
+		RequireServerInfo: true, MultiCall: true, LogLevel: allLogs, OnNotification: a.noteListChange,
 	})
 	isAbandoned := !keepDialing()
 	if out.OK() && isAbandoned {

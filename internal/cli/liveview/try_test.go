@@ -157,6 +157,39 @@ func awaitRow(t *testing.T, v *View, key string) view.Row {
 	return view.Row{}
 }
 
+// stateless is a server of 2026-07-28.
+const stateless = `
+while read -r line; do
+	id=$(printf %s "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+	result='"tools":[]'
+	case $line in *'"server/discover"'*) result='"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}' ;; esac
+	printf '{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete",%s}}\n' "$id" "$result"
+done`
+
+// The requests of a view ask for log messages in the era in which each request has to: all, or those of --log-level.
+func TestRequestsAskForLogMessages(t *testing.T) {
+	t.Parallel()
+	for flag, want := range map[string]string{"": "debug", "warning": "warning"} {
+		v := tryView(t, "2026-07-28")
+		v.Actor.Factory.LogLevel = flag
+		start(t, v, Command{Argv: []string{"sh", "-c", stateless}})
+		if _, err := v.Actor.Catalog(t.Context(), "demo"); err != nil {
+			t.Fatal(err)
+		}
+		for _, filter := range []string{"-target:demo", "target:demo"} {
+			var page view.Page
+			awaitStatus(t, v, func(view.Status) bool {
+				page, _ = v.Rows(t.Context(), view.Query{Filter: "method:tools/list " + filter, Count: 1})
+				return len(page.Rows) == 1 && page.Rows[0].State == "done"
+			})
+			detail, err := v.Detail(t.Context(), page.Rows[0].Key)
+			if err != nil || !strings.Contains(detail.Request.Text, `"io.modelcontextprotocol/logLevel":"`+want+`"`) {
+				t.Errorf("%s: %+v, %v", filter, detail.Request, err)
+			}
+		}
+	}
+}
+
 func TestCompleteSuggestsValues(t *testing.T) {
 	t.Parallel()
 	inBothEras(t, func(t *testing.T, v *View) {
