@@ -104,7 +104,7 @@ const setMember = (object, name, change) => {
 // ones, moves the focus to the first of them, and returns a promise of whether all are valid. Text is not checked.
 export function Form({ schema, text, onText, label, suggest, check }) {
   const root = isObject(schema) ? schema : {}, s = resolve(root, root), kind = inputKind(s, root, 0), drawn = kind === 'group' || kind === 'choice';
-  const [raw, setRaw] = useState(!drawn), [problems, setProblems] = useState({}), box = useRef();
+  const [raw, setRaw] = useState(!drawn), [found, setFound] = useState({}), paths = new Set(), box = useRef();
   const { value, error } = tryParseJSON(text || '{}');
   const latest = useRef();
   latest.current = value;
@@ -112,21 +112,21 @@ export function Form({ schema, text, onText, label, suggest, check }) {
     latest.current = apply(change, latest.current);
     onText(JSON.stringify(latest.current, null, 2));
   };
-  const isText = raw || !isObject(value), find = where => box.current.querySelector(where);
+  const isText = raw || !isObject(value), problems = { found, paths };
   if (check) check.current = async () => {
     if (isText) return true;
     const at = latest.current, list = await post('validate', { schema: root, arguments: at }).catch(() => []);
     // A problem of a part without a field is shown at the nearest field above it, or below the form.
-    setProblems(Object.fromEntries(list.reverse().map(({ pointer, text }) => {
-      while (pointer && !find(`[data-at="${CSS.escape(pointer)}"]`)) pointer = pointer.replace(/\/[^/]*$/, '');
+    setFound(Object.fromEntries(list.reverse().map(({ pointer, text }) => {
+      while (pointer && !paths.has(pointer)) pointer = pointer.replace(/\/[^/]*$/, '');
       return [pointer, { text, value: valueAt(at, pointer) }];
     })));
     await new Promise(requestAnimationFrame);
-    const wrong = find('.invalid');
+    const wrong = box.current.querySelector('.invalid');
     if (wrong) focusFirst(wrong);
     return !list.length && !wrong;
   };
-  const own = problems[''];
+  const own = found[''];
   return html`<div class="form" ref=${box}>
     ${drawn && html`<${Pick} label="Input as" list=${[[false, 'Fields'], [true, 'JSON']]} value=${raw} onPick=${setRaw} />`}
     ${isText ? html`<textarea class="json" aria-invalid=${error ? 'true' : undefined} aria-label=${label + ', JSON'} spellcheck=${false} rows=${Math.min(16, Math.max(4, text.split('\n').length + 1))} value=${text} onInput=${e => onText(e.target.value)}></textarea>`
@@ -150,7 +150,7 @@ function Choice({ schema, root, value, put, depth, label, must, at, problems }) 
   };
   const nameOf = (s, i) => s.title || Object.values(s.properties || {}).map(p => isObject(p) && p.const).find(Boolean) || (list.every(x => x.type === s.type) ? s.required && 'with ' + s.required.join(', ') : s.type) || `Choice ${i + 1}`, s = list[chosen], parts = { schema: s, root, value, put, depth: depth + 1, at, problems };
   return html`<select aria-label=${'Kind of ' + label} onChange=${e => pick(+e.target.value)}><option value="-1" selected=${chosen < 0} disabled=${must}>–</option>${list.map((s, i) => html`<option value=${i} selected=${i === chosen}>${String(nameOf(s, i))}</option>`)}</select>
-    ${s && (inputKind(s, root, depth) === 'group' ? html`<${Fields} key=${chosen} ...${parts} />` : s.type !== 'null' && html`<${Field} key=${chosen} name=${label} must ...${parts} problems=${without(problems, at)} />`)}`;
+    ${s && (inputKind(s, root, depth) === 'group' ? html`<${Fields} key=${chosen} ...${parts} />` : s.type !== 'null' && html`<${Field} key=${chosen} name=${label} must ...${parts} problems=${{ ...problems, found: without(problems.found, at) }} />`)}`;
 }
 
 // afterDraw calls f with the fieldset around a clicked button once the change is drawn. The button may be gone by then.
@@ -179,19 +179,20 @@ function Items({ schema, root, value, put, depth, label, at, problems }) {
 
 let ids = 0;
 function Field({ name, schema, root, must, value, put, depth, suggest, at, problems }) {
+  problems.paths.add(at);
   const id = useRef(0);
   id.current = id.current || 'field' + ++ids;
   const [draft, setDraft] = useState(null);
   let kind = inputKind(schema, root, depth);
   if (kind === 'list' && value && !(value.length <= maxItems) || kind === 'group' && value && !isObject(value)) kind = 'json';
-  const found = problems[at], typed = draft && tryParseJSON(draft);
+  const found = problems.found[at], typed = draft && tryParseJSON(draft);
   const problem = typed && kind === 'number' && typeof typed.value !== 'number' && !isRaw(typed.value) ? `must be a ${schema.type === 'integer' ? 'whole number, such as 42' : 'number, such as 42 or 0.5'}`
     : typed && typed.error ? 'is not JSON: ' + typed.error : found && isSame(found.value, value) ? found.text : undefined;
   const title = schema.title || name, words = [...new Set([title.toLowerCase() === name.toLowerCase() ? '' : name, schema.type, schema.format])].filter(Boolean).join(' ');
   if (['group', 'list', 'choice'].includes(kind)) {
     const parts = { schema, root, value, put, depth: depth + 1, label: title, must, at, problems }, isShown = kind !== 'group' || value !== undefined;
     const change = (e, v) => { put(v); afterDraw(e, focusFirst); };
-    return html`<fieldset data-at=${at} class=${problem && 'invalid'}><legend>${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span></legend>${schema.description && html`<p class="dim text">${schema.description}</p>`}${problem && html`<p class="wrong">${problem}</p>`}
+    return html`<fieldset class=${problem && 'invalid'}><legend>${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span></legend>${schema.description && html`<p class="dim text">${schema.description}</p>`}${problem && html`<p class="wrong">${problem}</p>`}
       ${!isShown ? html`<button onClick=${e => change(e, newValue(schema, root))}>Add ${title}</button>` : kind === 'group' ? html`<${Fields} ...${parts} />` : kind === 'list' ? html`<${Items} ...${parts} />` : html`<${Choice} ...${parts} />`}
       ${kind === 'group' && isShown && !must && html`<button onClick=${e => change(e)}>Remove ${title}</button>`}</fieldset>`;
   }
@@ -218,7 +219,7 @@ function Field({ name, schema, root, must, value, put, depth, suggest, at, probl
     : html`<${Text} all=${all} type=${schema.format === 'password' ? 'password' : 'text'} placeholder=${example} value=${value ?? ''} put=${t => put(t === '' && !must ? undefined : t)} suggest=${suggest && (v => suggest(name, v))} />`;
   else input = html`<textarea class="json" spellcheck=${false} ...${all} rows="3" placeholder=${example || 'JSON'} value=${draft ?? jsonText} onInput=${asJSON}></textarea>`;
   const isInput = !['const', 'checks'].includes(kind), head = html`${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span>`;
-  return html`<div class=${problem ? 'field invalid' : 'field'} data-at=${at}>${isInput ? html`<label for=${id.current}>${head}</label>` : html`<div>${head}</div>`}
+  return html`<div class=${problem ? 'field invalid' : 'field'}>${isInput ? html`<label for=${id.current}>${head}</label>` : html`<div>${head}</div>`}
     <div>${input}${problem && html`<p class="wrong" id=${id.current + 'e'}>${problem}</p>`}${schema.description && html`<p class="dim text" id=${id.current + 'd'}>${schema.description}</p>`}</div></div>`;
 }
 
