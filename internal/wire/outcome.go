@@ -171,7 +171,7 @@ func (p *ProcessFacts) MainLines() (shown []string, total int) {
 
 // Reason returns the line of stderr that says why the process failed: the last line that an uncaught
 // exception begins with its name, and its place in the source if that is known; else the first line
-// that names an error, or else the first line. It returns "" without a process or a line.
+// that names an error, or else the last line. It returns "" without a process or a line.
 func (p *ProcessFacts) Reason() string {
 	if p == nil {
 		return ""
@@ -188,7 +188,7 @@ func (p *ProcessFacts) Reason() string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return strings.TrimSpace(lines[0])
+	return strings.TrimSpace(lines[len(lines)-1]) // the first ones may say that the server has started
 }
 
 var (

@@ -12,7 +12,7 @@ func TestReasonNamesTheException(t *testing.T) {
 		"Traceback (most recent call last):\n  File \"/src/s.py\", line 3, in <module>\n    f()\n" +
 			"ValueError: no\n": "ValueError: no (s.py:3)",
 		"a\nsrc/x.ts(3,1): error TS1005\nb": "src/x.ts(3,1): error TS1005",
-		"first\nlast":                       "first",
+		"listening\nlast":                   "last",
 	} {
 		if got := (&ProcessFacts{Stderr: stderr}).Reason(); got != want {
 			t.Errorf("got %q, want %q", got, want)
