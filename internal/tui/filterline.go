@@ -162,7 +162,7 @@ func (m *model) drawFilter(w int) cells.Line {
 	room := w - right.Width() - 4 // the sign in front has three columns, a blank follows
 	line := cells.Line{cells.Text(cells.Faint, " / ")}
 	if q.line.Text() == "" && m.focus != paneFilter {
-		hint := "type / to filter: all of some words, is:error, a or b"
+		hint := `type / to filter: all of some words, "a phrase", is:error, a or b`
 		line = append(line, cells.Fit(cells.Faint, hint, room))
 	} else {
 		line = append(line, q.line.Line(room, m.focus == paneFilter, errorStart)...)

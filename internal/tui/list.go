@@ -233,7 +233,7 @@ func (m *model) drawEmpty(w int) []drawn {
 			head = "no " + strings.ToLower(viewNames[m.view]) + " match " + m.query.filter
 		}
 		if words := strings.Fields(m.query.filter); len(words) > 1 && !slices.Contains(words, "or") {
-			hint = "All words of a filter must match; a or b finds either. " + hint
+			hint = `All words of a filter must match; a or b finds either, "a b" the phrase. ` + hint
 		}
 		if m.shownConversationID() != "" {
 			head += " in this conversation"

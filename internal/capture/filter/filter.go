@@ -22,7 +22,8 @@ import (
 //	value   = [ ">" | ">=" | "<" | "<=" | "=" | "!=" ] atom | [atom] ".." [atom]
 //	atom    = word | quoted
 //
-// In a quoted text \" and \\ are a quote and a backslash. Upper and lower case are the same, except
+// In a quoted text \" and \\ are a quote and a backslash. In a word that begins with { or [, quotes and what is between
+// them are part of the word, so that JSON can be pasted. Upper and lower case are the same, except
 // in a regular expression.
 type Filter struct{ root node }
 
@@ -92,6 +93,24 @@ func (f Filter) MayMatch(p rows.Page) bool {
 
 // ReadsTraffic reports whether Match may read the traffic.
 func (f Filter) ReadsTraffic() bool { return f.root != nil && f.root.readsTraffic() }
+
+// Texts returns the texts that the filter searches for in messages, without those that it excludes.
+func (f Filter) Texts() []string { return appendTexts(nil, f.root) }
+
+// appendTexts appends the texts that a node searches for. n may be nil.
+func appendTexts(texts []string, n node) []string {
+	switch n := n.(type) {
+	case *group:
+		for _, term := range n.terms {
+			texts = appendTexts(texts, term)
+		}
+	case *fieldTerm:
+		texts = append(texts, n.texts...)
+	case fullText:
+		texts = append(texts, n.text)
+	}
+	return texts
+}
 
 // match reports whether the filter selects the candidate.
 func (f Filter) match(c *candidate) bool { return f.root == nil || f.root.match(c) }
@@ -230,6 +249,8 @@ func (t fullText) readsTraffic() bool { return true }
 type fieldTerm struct {
 	field  *field
 	values []value
+	// texts are the values of the field body.
+	texts []string
 	// asksJudge is set if a value asks for findings.
 	asksJudge bool
 }

@@ -68,6 +68,11 @@ func TestFilterMatches(t *testing.T) {
 		{"127.0.0.1", []int{1}},
 		{`"say \"hi\""`, nil},
 		{`"\"hi\" there"`, []int{2}},
+		{`{"a":"hello"}`, []int{1}},
+		{`({"a":"HELLO"} or {"code": )`, []int{1, 5}},
+		{`{"code":`, []int{5}},
+		{`{"say":"\"hi\" there"} -ping`, []int{2}},
+		{`{"say":"\"hi\" where`, nil},
 		{"äpfel", []int{3}},
 		{"GRÖSSE", nil}, // ß has no capital that ToLower knows
 		{"grÖße", []int{3}},

@@ -169,11 +169,31 @@ func (p *parser) parseTerm() (node, error) {
 			return nil, p.missingColon(start, name)
 		}
 	}
+	if strings.ContainsRune("{[", rune(p.text[p.offset])) {
+		return fullText{newNeedle(p.parseJSON())}, nil
+	}
 	word := p.parseWord("")
 	if word == "" {
 		return nil, p.errorAt(start, "a search term is missing here")
 	}
 	return fullText{newNeedle(word)}, nil
+}
+
+// parseJSON parses a word in which quotes and what is between them are part of the text, as in {"a":"x y"}.
+func (p *parser) parseJSON() string {
+	start := p.offset
+	isQuoted := false
+	for ; p.offset < len(p.text); p.offset++ {
+		rest := p.text[p.offset:]
+		if rest[0] == '"' {
+			isQuoted = !isQuoted
+		} else if isQuoted && rest[0] == '\\' && len(rest) > 1 {
+			p.offset++
+		} else if !isQuoted && endsWord(rest) {
+			break
+		}
+	}
+	return p.text[start:p.offset]
 }
 
 // missingColon returns the error for a term such as dur>500ms, which lacks a colon after the field. It
@@ -254,6 +274,9 @@ func (p *parser) parseFieldTerm(name string) (node, error) {
 		isHasFinding := f.traits != nil && strings.EqualFold(strings.Trim(p.text[start:p.offset], `"`), hasFinding)
 		t.asksJudge = t.asksJudge || isHasFinding
 		t.values = append(t.values, v)
+		if f.name == "body" {
+			t.texts = append(t.texts, strings.Trim(p.text[start:p.offset], `"`))
+		}
 		if !strings.HasPrefix(p.text[p.offset:], ",") {
 			return t, nil
 		}

@@ -272,3 +272,11 @@ func FuzzFilter(f *testing.F) {
 		}
 	})
 }
+
+// TestTexts checks which texts a filter searches for, so that views can mark them in a message.
+func TestTexts(t *testing.T) {
+	f, err := Parse(`is:error -no "two words" or (name:x {"a":1} body:b,"c d") or not no`, filterNow, nil)
+	if got := strings.Join(f.Texts(), "|"); err != nil || got != `two words|{"a":1}|b|c d` {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
