@@ -3,6 +3,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -320,6 +321,35 @@ func TestPeerDetailByKeys(t *testing.T) {
 	p.Await(`!document.querySelector('#panel') && document.querySelector('.list.table')`)
 	p.Eval(`history.back()`, nil)
 	p.Await(`document.querySelector('.list.talk')`)
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
+}
+
+// A finding is a Reader whose answers have a word far down, in a long text.
+type finding struct{ *dummy }
+
+// Detail returns the answer with the word.
+func (r finding) Detail(ctx context.Context, key string) (view.Detail, error) {
+	d, err := r.dummy.Detail(ctx, key)
+	text := string(quoted(strings.Repeat("word ", 100) + `Needle "39"`))
+	d.Response = &view.Body{Text: `{"result":{"list":[` + strings.Repeat("1,", 90) + text + `]}}`}
+	return d, err
+}
+
+// Rows names the texts that the filter searches for.
+func (r finding) Rows(ctx context.Context, q view.Query) (view.Page, error) {
+	page, err := r.dummy.Rows(ctx, q)
+	page.Texts = []string{"NEEDLE", "39"}
+	return page, err
+}
+
+// TestPeerMarksFoundTexts checks that the texts that the filter searches for are marked in a message, and that the first of
+// them is on the screen.
+func TestPeerMarksFoundTexts(t *testing.T) {
+	p, s := open(t, chromium.Share(t), finding{newDummy()}, nil)
+	p.Eval(`void (location.hash = 'v=table&row=1.1&d=1&tab=answer')`, nil)
+	const found = `[...CSS.highlights.get('found')]`
+	p.Await(found + `.map(String).sort().join() === '39,Needle'`)
+	p.Await(found + `.every(r => (at => at.top > 0 && at.bottom < innerHeight)(r.getBoundingClientRect()))`)
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 

@@ -78,6 +78,8 @@ type Page struct {
 	Seq     uint64 `json:"seq"`
 	// Absent is the reason why the conversation of the query has no rows; "" if it has some.
 	Absent string `json:"absent,omitempty"`
+	// Texts are the texts that the filter searches for in messages.
+	Texts []string `json:"texts,omitempty"`
 }
 
 // A Conversation is an entry of the list of conversations.

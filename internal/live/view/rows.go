@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/capture/filter"
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/english"
 	"mcpc/internal/live"
@@ -91,7 +92,8 @@ func (v *Views) page(ctx context.Context, q Query, limit int) (Page, []live.Key,
 	}
 	from = min(from, total)
 	to := min(total, from+min(count, limit))
-	page := Page{From: from, Total: total, Pending: found.Pending, Seq: found.Seq}
+	f, _ := filter.Parse(q.Filter, v.Now(), nil) // Find has parsed it without an error
+	page := Page{From: from, Total: total, Pending: found.Pending, Seq: found.Seq, Texts: f.Texts()}
 	if total == 0 && q.Talk != "" {
 		page.Absent = v.absent(storeQuery.Talk)
 	}

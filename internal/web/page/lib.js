@@ -25,7 +25,7 @@ export const shownViews = () => views.filter(([id]) => (id !== 'home' || S.statu
 // S is the state; set changes it and draws once in the next frame.
 // Views ask for asked, the filter that follows filter, the text of the filter line, once typing pauses.
 export const S = { view: 'talk', filter: '', asked: '', sort: '', server: '', kind: '', offer: '', talk: '', only: '', row: '', tab: 'summary', detail: false,
-  status: {}, seq: 0, conversations: [], questions: [], held: [], faults: [], unseen: [], waiting: '', confirm: null, asking: null, follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, zoom: null, run: null, failure: null, app: null, powers: {}, theme: '' };
+  status: {}, seq: 0, conversations: [], questions: [], held: [], texts: [], faults: [], unseen: [], waiting: '', confirm: null, asking: null, follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, zoom: null, run: null, failure: null, app: null, powers: {}, theme: '' };
 // shownTalk returns the id of the shown conversation, or '' for all. The conversation that the page chose at the start
 // (S.first) applies only to the Talk view without a filter: filters and lists of tools cover everything recorded.
 export const shownTalk = () => S.first && (S.asked || S.only || S.view !== 'talk') ? '' : S.talk;

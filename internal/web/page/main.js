@@ -14,7 +14,7 @@ const quickFilters = ['is:open', 'is:error', 'is:open,cancelled', 'has:question'
 function Filter({ data }) {
   const error = S.filter === S.asked && S.error, column = error && error.column ? error.column : 0;
   const enter = e => { set({ filter: S.filter }); e.target.blur(); };
-  return html`<div class="filter"><${FilterInput} data=${data} id="filter" type="search" label="Filter" placeholder=${data.inline ? 'Filter: words, all of which must match (the whole language needs mcpc)' : 'Filter: all of some words, method:tools/call, is:error, a or b  (/)'} value=${S.filter} column=${column} onText=${(text, isChosen) => isChosen ? set({ filter: text }) : typeFilter(text)} onEnter=${enter} />
+  return html`<div class="filter"><${FilterInput} data=${data} id="filter" type="search" label="Filter" placeholder=${data.inline ? 'Filter: words, all of which must match (the whole language needs mcpc)' : 'Filter: all of some words, "a phrase", method:tools/call, is:error, a or b  (/)'} value=${S.filter} column=${column} onText=${(text, isChosen) => isChosen ? set({ filter: text }) : typeFilter(text)} onEnter=${enter} />
     <p id="filter-error" class="wrong" role="status">${error ? (column ? `column ${column}: ` : '') + error.message : ''}</p>
     <div class="chips" role="group" aria-label="Quick filters">${quickFilters.slice(0, data.inline ? 2 : 9).map(c => html`<button aria-pressed=${S.filter.split(/\s+/).includes(c)} onClick=${() => set({ filter: toggleWord(S.filter, c) })}>${c}</button>`)}
       ${S.only && html`<button aria-pressed="true" onClick=${() => set({ only: '' })}>only ${S.only} ✕</button>`}

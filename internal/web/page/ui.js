@@ -49,6 +49,7 @@ export class Source {
       this.total = p.total;
       this.absent = p.absent && `${p.absent[0].toUpperCase()}${p.absent.slice(1)}. C shows everything.`;
       this.pending = p.pending;
+      this.texts = p.texts || [];
       this.when = performance.now();
       p.items.forEach((x, i) => this.put(p.from + i, x));
       if (this.items.size > maxKeptItems) for (const i of this.items.keys()) if ((i < a - partSize || i > b + partSize) && this.items.size > maxKeptItems / 2) this.items.delete(i);
@@ -193,9 +194,10 @@ export function Tree({ value, wrong = {}, open = 3, path = '', name, last = true
 }
 
 function Leaf({ value, path, pictures, audio }) {
-  const [all, setAll] = useState(false);
+  const isLong = typeof value === 'string' && value.length > 200, binary = isLong && /^[A-Za-z0-9+/]+=*$/.test(value);
+  // A long text is shown whole if it has what the filter searches for.
+  const [all, setAll] = useState(() => isLong && !binary && S.texts.some(t => value.toLowerCase().includes(t.toLowerCase())));
   if (typeof value !== 'string') return html`<span class=${typeof value}>${isRaw(value) ? value.rawJSON : String(value)}</span>`;
-  const binary = value.length > 200 && /^[A-Za-z0-9+/]+=*$/.test(value);
   if (binary && !all) return html`<span class="dim">base64, ${formatBytes(value.length * 3 / 4)} </span>${pictures && pictures.image && html`<${Picture} ...${pictures} path=${path} />`}${audio && html`<${Audio} text=${value} type=${audio} />`}<button class="link" onClick=${() => setAll(true)}>show</button>`;
   const text = JSON.stringify(value), long = text.length > 300;
   return html`<span class="string">${all || !long ? text : text.slice(0, 300) + '…'}</span>${long && html` <button class="link" onClick=${() => setAll(!all)}>${all ? 'less' : `all of ${formatBytes(text.length)}`}</button>`}`;

@@ -34,7 +34,7 @@ function useSource(data, name, sort, keyOf, blockLines) {
         ref.current.shown = src;
         lastSources[name] = { id, src };
         clearError();
-        set({ found: src.total, pending: src.pending });
+        set({ found: src.total, pending: src.pending, texts: src.texts });
       }
       again(n => n + 1);
     });
@@ -46,7 +46,7 @@ function useSource(data, name, sort, keyOf, blockLines) {
 
 // rowProps returns the props that the lists of exchanges have in common.
 const rowProps = data => ({
-  main: true, sel: S.row, rowClass: x => rowTone(x.row || x), empty: S.pending ? `Searching, ${countNoun(S.pending, 'body', 'bodies')} left.` : S.asked || S.only || shownTalk() ? `Nothing fits${shownTalk() ? ' in this conversation' : ''}${/\S\s+\S/.test(S.filter) && !/\bor\b/.test(S.filter) ? ' all words of the filter (a or b finds either)' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
+  main: true, sel: S.row, rowClass: x => rowTone(x.row || x), empty: S.pending ? `Searching, ${countNoun(S.pending, 'body', 'bodies')} left.` : S.asked || S.only || shownTalk() ? `Nothing fits${shownTalk() ? ' in this conversation' : ''}${/\S\s+\S/.test(S.filter) && !/\bor\b/.test(S.filter) ? ' all words of the filter (a or b finds either, "a b" the phrase)' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
   follow: isFollowing() && !S.paused && !S.status.file,
   onSel: (row, item, quiet) => set({ row, picked: item.row || item, ...(quiet ? {} : { pinned: true }) }),
   onClick: () => set({ detail: true }),
@@ -271,6 +271,30 @@ const panels = {
   diff: ({ d, r, data }) => html`<${Diff} d=${d} r=${r} data=${data} />`,
 };
 
+// useMarks marks the texts that the filter searches for inside an element, and scrolls to the first.
+const marks = self.Highlight && new Highlight();
+if (marks) CSS.highlights.set('found', marks);
+function useMarks(box, ...deps) {
+  useEffect(() => {
+    if (!marks || !S.texts.length) return;
+    const panel = box.current.closest('.panel'), nodes = document.createTreeWalker(box.current, NodeFilter.SHOW_TEXT);
+    for (let n; marks.size < 2000 && (n = nodes.nextNode());) {
+      // The index of an item is in no message.
+      if (n.parentNode.matches('.name') && n.data > -1) continue;
+      const text = n.data.toLowerCase();
+      for (const t of S.texts) for (let i = -1; (i = text.indexOf(t.toLowerCase(), i + 1)) >= 0 && marks.size < 2000;) {
+        const r = new Range();
+        r.setStart(n, i);
+        r.setEnd(n, Math.min(n.length, i + t.length));
+        marks.add(r);
+      }
+    }
+    const [first] = marks;
+    if (first) panel.scrollTop += first.getBoundingClientRect().top - panel.getBoundingClientRect().top - panel.clientHeight / 3;
+    return () => marks.clear();
+  }, [S.texts.join(), ...deps]);
+}
+
 // maxBodyBytes limits the size of a message that is read whole without a click.
 const maxBodyBytes = 16 << 20;
 
@@ -281,17 +305,18 @@ function Body({ body, data, row, side, wrong, schema, draw }) {
   const text = body.text + rest, { value } = body.hex || body.cut && !rest ? {} : tryParseJSON(text);
   const object = value && typeof value === 'object' ? value : null, inner = object && object[side] !== undefined ? object[side] : undefined;
   const forms = ['pretty', 'raw', ...(schema ? ['schema'] : [])], shown = !object && form === 'pretty' ? 'raw' : form;
-  const marks = Object.fromEntries((wrong || []).map(w => [(side === 'params' ? '/params/arguments' : '/result/structuredContent') + w.pointer, w.text]));
+  const wrongs = Object.fromEntries((wrong || []).map(w => [(side === 'params' ? '/params/arguments' : '/result/structuredContent') + w.pointer, w.text]));
   const more = () => data.body({ key: row, frame: body.frame }).then(all => setRest(all.slice(body.text.length)), showError);
   // Else the start of it would be no JSON.
   const reads = body.cut && !body.hex && !data.inline && body.bytes <= maxBodyBytes;
   useEffect(() => { if (reads) more(); }, [row, body.frame, reads]);
-  const pictures = data.inline ? null : { data, row, frame: body.frame };
-  return html`<${Pick} label="Show as" list=${forms.map(f => [f, f])} value=${shown} onPick=${setForm}><span class="dim">${formatBytes(body.bytes)}${body.hex ? ', hex' : ''}</span>
+  const pictures = data.inline ? null : { data, row, frame: body.frame }, box = useRef();
+  useMarks(box, text, shown);
+  return html`<div ref=${box}><${Pick} label="Show as" list=${forms.map(f => [f, f])} value=${shown} onPick=${setForm}><span class="dim">${formatBytes(body.bytes)}${body.hex ? ', hex' : ''}</span>
       ${body.cut && !rest && (reads ? html`<span class="dim" role="status">Reading all of it…</span>` : html`<button onClick=${more}>Read all of it</button>`)}<//>
     ${(wrong || []).length > 0 && html`<ul class="wrongs">${wrong.map(w => html`<li class="wrong">✗ ${w.text}</li>`)}</ul>`}
     ${shown === 'raw' ? html`<pre class="raw">${text.length > 400000 ? text.slice(0, 400000) + '…' : text}</pre>` : shown === 'schema' ? html`<${Tree} value=${schema} open=${5} />`
-      : html`${draw && inner && html`<${Content} list=${inner.content || inner.contents || contentOfMessages(inner.messages)} />`}<${Tree} value=${object} open=${5} wrong=${marks} pictures=${pictures} />`}`;
+      : html`${draw && inner && html`<${Content} list=${inner.content || inner.contents || contentOfMessages(inner.messages)} />`}<${Tree} value=${object} open=${5} wrong=${wrongs} pictures=${pictures} />`}</div>`;
 }
 
 // contentOfMessages returns the contents of the messages of a prompt, each with its role.
