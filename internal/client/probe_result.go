@@ -111,9 +111,12 @@ func classifyVersions(theirs []string, found probeKind, how string) probeResult 
 
 // classifyError returns what an error response to a probe means for the era. Most errors mean that a
 // handshake should be tried; the kind is probeFailed for an error of the modern era that lists no
-// revisions, and for a failure of the server.
+// revisions, for an error of mcpc tap, and for a failure of the server.
 func classifyError(r reply) probeResult {
 	e := r.Message.Error
+	if e.IsByTap() { // no server has seen the probe
+		return probeResult{kind: probeFailed}
+	}
 	theirs := supportedIn(e)
 	if len(theirs) > 0 && (e.Code == codeUnsupportedVersion || e.Code == codeDraftVersion) {
 		return classifyVersions(theirs, askAgain, fmt.Sprintf("server/discover got the error %d, which lists ", e.Code))

@@ -75,6 +75,7 @@ func TestJudgeProbe(t *testing.T) {
 		{"-32602", both, replied(200, rpc("-32602", ``)), tryHandshake, ""},
 		{"-32600", both, replied(400, rpc("-32600", ``)), tryHandshake, ""},
 		{"-32000", both, replied(400, rpc("-32000", ``)), tryHandshake, ""},
+		{"-32000 of mcpc tap", both, replied(200, rpc("-32000", `{"by":"mcpc"}`)), probeFailed, ""},
 		{"-32001, which is a session not found", both, replied(404, rpc("-32001", ``)), tryHandshake, ""},
 		{"0", both, replied(200, rpc("0", ``)), tryHandshake, ""},
 		{"a message that is no response", stdioOnly, replied(0, `{"jsonrpc":"2.0","id":1,"result":1,"error":{}}`), tryHandshake, ""},

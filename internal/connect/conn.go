@@ -372,8 +372,10 @@ const rememberFor = 24 * time.Hour
 // rememberNegotiated stores the negotiated revision and transport for recall. It ignores errors:
 // the command itself does not need them.
 func (c *Conn) rememberNegotiated(ctx context.Context, opt client.Options) {
-	if c.Saved != nil || c.negotiatedKey == "" || c.Store == nil {
-		return // a session has its own record, and the demo server needs no record
+	if c.Saved != nil || c.negotiatedKey == "" || c.Store == nil || c.Shown != nil {
+		// A session has its own record, the demo server needs no record, and the revision of a server that mcpc tap
+		// restarts after changes may change.
+		return
 	}
 	if c.Env.Protocol != "" {
 		return // the user chose the revision: nothing was negotiated

@@ -153,7 +153,7 @@ const errorPrefix = "mcpc tap: "
 // error that the Server answered with. It returns "" for the error of another program.
 func ReasonOf(e *wire.RPCError) (why, stderr string) {
 	why, hasPrefix := strings.CutPrefix(e.Message, errorPrefix)
-	if !hasPrefix || text(jsonraw.First(e.Data, "by")) != "mcpc" {
+	if !hasPrefix || !e.IsByTap() {
 		return "", ""
 	}
 	return why, text(jsonraw.First(e.Data, "stderr"))

@@ -75,6 +75,12 @@ func (e *RPCError) HasOwnText() bool {
 	return text != "" && text != "internal error" && text != "internal server error"
 }
 
+// IsByTap reports whether mcpc tap made the error, because no server was ready or it was restarted.
+func (e *RPCError) IsByTap() bool {
+	by, _ := jsonraw.Text(jsonraw.First(e.Data, "by"))
+	return by == "mcpc"
+}
+
 // BlamesResult reports whether the error is about the server's own invalid result, which some SDKs
 // report as invalid params. It reports false for an error about a result that the client sent
 // (sampling, elicitation, roots).

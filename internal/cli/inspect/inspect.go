@@ -294,7 +294,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 
 // command returns the command of the server to start.
 func (o *options) command() liveview.Command {
-	return liveview.Command{Argv: o.argv, Watched: o.watched, Patterns: o.watch.Patterns}
+	c := liveview.Command{Argv: o.argv, Watched: o.watched, Patterns: o.watch.Patterns}
+	if o.watch.Build != "" {
+		c.BuildTime = o.watch.Hold()
+	}
+	return c
 }
 
 // showWhileStarting shows the view with show while it starts the server of the command, which may take long.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
@@ -126,6 +127,8 @@ func NewActor(o ActorOptions) *Actor {
 // tap --watch, and Patterns select the files; else Watched is nil.
 type Command struct {
 	Argv, Watched, Patterns []string
+	// BuildTime is how long the build of a watched server may take; 0 if it has none.
+	BuildTime time.Duration
 }
 
 // Start starts the server of a command, so that views can call its tools. It may run while the
@@ -216,6 +219,7 @@ func (a *Actor) dialStarted(ctx context.Context, s *startedServer) (*connect.Con
 	f := a.Factory.Invocation()
 	f.Record.Many = true // the view may call many tools
 	a.detachTerminal(f)
+	f.Limits.Probe += s.BuildTime // the server gets the probe after its build
 	return connect.Dial(ctx, &f.Env, connect.Options{
 		Argv: s.Argv, Shown: s.Watched, RequireServerInfo: true, MultiCall: true, LogLevel: allLogs,
 		OnNotification: func(m *wire.Message) {

@@ -138,6 +138,50 @@ func awaitStatus(t *testing.T, v *View, is func(view.Status) bool) {
 	}
 }
 
+// slowDualEra is a server of both eras that answers the probe late, as it does after a build.
+const slowDualEra = `
+while read -r line; do
+	id=$(printf %s "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+	result='"tools":[]'
+	case $line in
+	*'"server/discover"'*)
+		[ -n "$1" ] && sleep 1
+		result='"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}' ;;
+	*'"initialize"'*) result='"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}' ;;
+	esac
+	[ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete",%s}}\n' "$id" "$result"
+done`
+
+// The time of its build is not a part of the time in which a watched server has to answer the probe.
+func TestProbeWaitsForTheBuild(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "")
+	v.Actor.Factory.Limits.Probe = 10 * time.Millisecond
+	start(t, v, Command{
+		Argv:    []string{"sh", "-c", slowDualEra, "sh", "late"},
+		Watched: []string{"node", "server.js"}, BuildTime: time.Minute,
+	})
+	if got := v.Actor.ownServer.Load().Revision(); got != "2026-07-28" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// The revision of a watched server is not remembered, because a change of its files may change it.
+func TestRevisionOfWatchedServerIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	before := tryView(t, "")
+	before.Actor.Factory.Limits.Probe = time.Nanosecond // so that it speaks the era before
+	command := Command{Argv: []string{"sh", "-c", slowDualEra}, Watched: []string{"node", "server.js"}}
+	start(t, before, command)
+	v := tryView(t, "")
+	v.Actor.Factory.State = before.Actor.Factory.State
+	start(t, v, command)
+	was := before.Actor.ownServer.Load().Revision()
+	if got := v.Actor.ownServer.Load().Revision(); was != "2025-11-25" || got != "2026-07-28" {
+		t.Errorf("got %q after %q", got, was)
+	}
+}
+
 // talkative is a server that writes much to standard error, and then a secret.
 const talkative = `
 i=0

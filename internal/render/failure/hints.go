@@ -88,7 +88,7 @@ func errorMeaning(o wire.Outcome) string {
 	if e.Code == -32601 && undeclaredHint(o) != "" {
 		return "the server needed an answer that mcpc did not offer to give"
 	}
-	if by, _ := jsonraw.Text(jsonraw.First(e.Data, "by")); by == "mcpc" {
+	if e.IsByTap() {
 		return "mcpc made this error, not the server, which did not run or was restarted"
 	}
 	if e.BlamesResult() {
