@@ -181,6 +181,12 @@ func TestSetFault(t *testing.T) {
 		p.did(a, "fault 503 tools/call search_issues github 42.3\nfault  tools/call search_issues github 42.3")
 	})
 	a = newActor()
+	play(t, 120, 40, nil, a, func(p *player) { // Time has only the key of an exchange
+		p.keys("3", "g", "b").shows("fault for the next initialize")
+		p.keys("d")
+		p.did(a, "fault delay initialize  github 42.1")
+	})
+	a = newActor()
 	play(t, 120, 40, nil, a, func(p *player) {
 		p.keys("4", "b")
 		p.shows("fault for the next tools/call ")

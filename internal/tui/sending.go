@@ -70,22 +70,27 @@ func (m *model) faultMenu() tea.Cmd {
 		return m.showMissingPower("intercept")
 	}
 	key, row := m.target()
-	fault := view.Fault{Key: key}
 	if row != nil {
-		fault.Method = row.Method
-		fault.Name = row.Name
-		fault.Target = row.Target
+		return m.openFaultMenu(row)
 	}
-	if it := m.list().selected(); it != nil && row == nil {
+	if it := m.list().selected(); it != nil {
 		if tool, isTool := it.doc.(*view.Tool); isTool {
-			fault.Method = "tools/call"
-			fault.Name = tool.Name
-			fault.Target = tool.Target
+			return m.openFaultMenu(&view.Row{Key: key, Method: "tools/call", Name: tool.Name, Target: tool.Target})
 		}
 	}
-	if fault.Method == "" {
+	if key == "" {
 		return m.showNoTarget()
 	}
+	reader := m.opt.Reader
+	return m.afterReading(func(ctx context.Context, _ view.Actor) (change, error) {
+		doc, err := reader.Detail(ctx, key)
+		return func(m *model) tea.Cmd { return m.openFaultMenu(&doc.Row) }, err
+	})
+}
+
+// openFaultMenu lets the user choose a fault for the next request like that of a row.
+func (m *model) openFaultMenu(row *view.Row) tea.Cmd {
+	fault := view.Fault{Key: row.Key, Method: row.Method, Name: row.Name, Target: row.Target}
 	dialog := &menu{title: "fault for the next " + strings.TrimSpace(fault.Method+" "+fault.Name)}
 	for _, kind := range view.FaultKinds() {
 		fault.Kind = kind.Kind

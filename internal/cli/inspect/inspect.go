@@ -4,7 +4,9 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -113,6 +115,12 @@ func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) e
 			return err
 		}
 	}
+	if o.web && len(args) > 0 {
+		if port, ok := portOfAddress(args[0]); ok {
+			return usage.New("--web takes no address: it serves the page to this machine only",
+				wire.Run("inspect --web --port "+port)+" chooses the port")
+		}
+	}
 	if len(args) > 0 && recorded.NamesFile(args[0]) {
 		o.file = args[0]
 		args = args[1:]
@@ -190,6 +198,18 @@ func misplacedServer(f *cmdutil.Factory, words []string) error {
 		"inspect takes a recording and a filter, not a URL",
 		proxy+" shows what other clients send there, "+inspect+" what is recorded of it",
 	)
+}
+
+// portOfAddress returns the port of an address such as 127.0.0.1:8080. It reports false for other words: a term of a
+// filter has a field before its colon, without dots.
+func portOfAddress(word string) (port string, ok bool) {
+	host, port, err := net.SplitHostPort(word)
+	if err != nil {
+		return "", false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	isHost := host == "" || host == "localhost" || strings.ContainsAny(host, ".:")
+	return port, err == nil && isHost
 }
 
 // parseAllow sets the powers of the view from --allow. It returns an error for an unknown value.
