@@ -125,7 +125,7 @@ type Detail struct {
 	Wrong []Wrong `json:"wrong,omitempty"`
 	// Before is the key of the previous exchange with the same request.
 	Before string `json:"before,omitempty"`
-	// LastGood is the key of the last good exchange with the same request before this one, if this one and Before failed.
+	// LastGood is the key of the last good exchange with the same request before this one, if this one failed.
 	LastGood string `json:"lastGood,omitempty"`
 	// Group compares the duration with the durations of exchanges with the same request.
 	Group string `json:"group,omitempty"`

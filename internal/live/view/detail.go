@@ -83,12 +83,29 @@ func (m maker) makeDetail(r *rows.Row) (Detail, error) {
 	}
 	v.addSchemas(&d, r, x)
 	explain(&d)
+	if r.Method == "tools/call" {
+		addCallFacts(&d, x)
+	}
 	d.Stderr = stderrOf(r, m.endOf(r))
 	if v.Findings != nil {
 		d.Findings, err = v.Findings(r)
 		d.Row.Findings = max(d.Row.Findings, len(d.Findings))
 	}
 	return d, err
+}
+
+// addCallFacts adds the arguments of a call, and its result if it is in no other fact, after the outcome.
+func addCallFacts(d *Detail, x *wire.Exchange) {
+	var facts [][2]string
+	if text := argumentsText(x); text != "" {
+		facts = append(facts, [2]string{"arguments", text})
+	}
+	for _, l := range d.Lines {
+		if l.Kind == "response" && l.Text != "" && !d.Row.Failed {
+			facts = append(facts, [2]string{"result", l.Text})
+		}
+	}
+	d.Facts = slices.Insert(d.Facts, min(1, len(d.Facts)), facts...)
 }
 
 // explain adds the reason of a failure to the row and the facts if the recording has no reason: a
@@ -102,7 +119,7 @@ func explain(d *Detail) {
 	if len(d.Wrong) > 0 {
 		texts := sliceutil.Map(d.Wrong, func(w Wrong) string { return w.Text })
 		// After the outcome, which is the first fact.
-		d.Facts = slices.Insert(d.Facts, min(1, len(d.Facts)), [2]string{"arguments", strings.Join(texts, "; ")})
+		d.Facts = slices.Insert(d.Facts, min(1, len(d.Facts)), [2]string{"wrong arguments", strings.Join(texts, "; ")})
 	}
 }
 
@@ -348,7 +365,6 @@ func (v *Views) compareWithOthers(d *Detail, request comparedRequest) error {
 	}
 	var others []time.Duration
 	var before time.Time
-	var beforeFailed bool
 	var lastGood string
 	err := v.store.Each(live.Query{}, func(r *rows.Row) bool {
 		isSameRequest := r.Method == request.method && r.Name == request.name && r.Target == request.target
@@ -361,7 +377,6 @@ func (v *Views) compareWithOthers(d *Detail, request comparedRequest) error {
 		}
 		if !r.Time.After(request.time) && !r.Time.Before(before) {
 			before = r.Time
-			beforeFailed = r.Failed()
 			d.Before = live.KeyOf(r).String()
 			if r.Channel == exchange.ChannelOK {
 				lastGood = d.Before
@@ -369,7 +384,7 @@ func (v *Views) compareWithOthers(d *Detail, request comparedRequest) error {
 		}
 		return true
 	})
-	if d.Row.Failed && beforeFailed {
+	if d.Row.Failed {
 		d.LastGood = lastGood
 	}
 	if request.hasEnded {

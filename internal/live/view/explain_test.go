@@ -21,7 +21,7 @@ func TestExplain(t *testing.T) {
 		if d.Row.Text != c.want {
 			t.Errorf("%s: the text is %q, want %q", c.name, d.Row.Text, c.want)
 		}
-		if got := d.Facts[1]; got != [2]string{"arguments", "/a must be number; missing b"} {
+		if got := d.Facts[1]; got != [2]string{"wrong arguments", "/a must be number; missing b"} {
 			t.Errorf("%s: the second fact is %q", c.name, got)
 		}
 	}

@@ -180,7 +180,7 @@ func TestDetailNamesLastGoodCall(t *testing.T) {
 	path := made(t, opened(1, "claude")+called(1, 3, 10, 5, "a", `{}`, okResult)+called(1, 4, 20, 5, "a", `{}`, failure)+
 		called(1, 5, 30, 5, "a", `{}`, failure)+called(1, 6, 40, 5, "a", `{}`, okResult))
 	v := views(t, path, view.Options{})
-	for key, want := range map[string]string{"2": "", "3": "", "4": "2", "5": ""} {
+	for key, want := range map[string]string{"2": "", "3": "2", "4": "2", "5": ""} {
 		d, err := v.Detail(t.Context(), key)
 		if err != nil || d.LastGood != want {
 			t.Errorf("the last good call before %s is %q, want %q, %v", key, d.LastGood, want, err)

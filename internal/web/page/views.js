@@ -348,7 +348,7 @@ function FrameOf({ f, data, row, pretty }) {
 }
 
 function Diff({ d, r, data }) {
-  const choice = [d.lastGood && ['the last good call', d.lastGood], d.before && ['the previous call', d.before], r.again && ['the recorded original', r.again], S.marked && S.marked !== r.key && ['the marked exchange', S.marked]].filter(Boolean);
+  const choice = [d.lastGood && ['the last good call', d.lastGood], d.before && d.before !== d.lastGood && ['the previous call', d.before], r.again && ['the recorded original', r.again], S.marked && S.marked !== r.key && ['the marked exchange', S.marked]].filter(Boolean);
   const [other, setOther] = useState(choice.length ? choice[0][1] : '');
   const found = useDocs(data, other ? 'diff' : 'status', other ? { a: other, b: r.key } : {}, true);
   return html`<p class="pick">Against ${choice.map(([name, key]) => html`<button aria-pressed=${key === other} onClick=${() => setOther(key)}>${name} <span class="dim">${key}</span></button>`)}
