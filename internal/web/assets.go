@@ -42,16 +42,9 @@ var cssSpaces = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer(" { ", "{", " > ", ">", "; }", "}", " }", "}", "} ", "}", "; ", ";", ": ", ":", ", ", ",")
 })
 
-// jsSpaces shortens operators of scripts, none of which is in a text.
-var jsSpaces = sync.OnceValue(func() *strings.Replacer {
-	return strings.NewReplacer(
-		" => ", "=>", " === ", "===", " !== ", "!==", " && ", "&&", " || ", "||", " ?? ", "??", " = ", "=", ") {", "){",
-	)
-})
-
 // asset returns the media type and the contents of a file of the page, or nil if the path names no
 // file. Scripts and style sheets come without comments and indentation, on the same lines, and
-// without spaces that mean nothing.
+// style sheets without spaces that mean nothing.
 func (s *Server) asset(address string) (kind string, data []byte) {
 	name := strings.TrimPrefix(address, "/")
 	if name == "" {
@@ -68,11 +61,8 @@ func (s *Server) asset(address string) (kind string, data []byte) {
 	if ext := path.Ext(name); ext == ".js" || ext == ".css" {
 		data = forReaders().ReplaceAll(data, nil)
 	}
-	switch path.Ext(name) {
-	case ".css":
+	if path.Ext(name) == ".css" {
 		data = []byte(cssSpaces().Replace(string(data)))
-	case ".js":
-		data = []byte(jsSpaces().Replace(string(data)))
 	}
 	return kind, data
 }
