@@ -195,7 +195,7 @@ func (r *reader) Detail(_ context.Context, key string) (view.Detail, error) {
 			Response:    body(`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"line one\nline two with a lot of words that go on and on until the edge of the screen"},{"type":"text","text":"日本語"}],"isError":false}}`),
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`),
 			Wrong:       []view.Wrong{{Pointer: "/limit", Text: "/limit is not in the schema"}}, Stderr: []string{"warn: cache is cold"},
-			Findings: []view.Finding{{Rule: "L106", Severity: "warning", Text: "The result has no structuredContent.", Fix: "Return structuredContent.", Pointer: "/result"}},
+			Findings: []view.Finding{{Rule: "L106", Severity: "warning", Text: "The result has no structuredContent.", Fix: "Return structuredContent.", Pointer: "/result", Got: "no member\x1b[31m"}},
 		}
 		if r.noSchema {
 			d.InputSchema = nil

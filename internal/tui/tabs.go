@@ -201,6 +201,9 @@ func findingLines(doc *view.Detail, w int) []tabLine {
 		}
 		lines = append(lines, tabLine{line: head, value: f.Rule})
 		lines = append(lines, wrapped(cells.Plain, f.Text, w)...)
+		if f.Got != "" {
+			lines = append(lines, wrapped(role, "got: "+f.Got, w)...)
+		}
 		if f.Fix != "" {
 			lines = append(lines, wrapped(cells.Good, "fix: "+f.Fix, w)...)
 		}

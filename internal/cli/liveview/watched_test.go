@@ -182,6 +182,35 @@ func TestRevisionOfWatchedServerIsNotRemembered(t *testing.T) {
 	}
 }
 
+// noisy is a server that writes something else than messages to standard output.
+const noisy = `
+while read -r line; do
+	id=$(printf %s "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+	result='{"tools":[]}'
+	case $line in
+	*'"initialize"'*)
+		result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+	*'"tools/list"'*) echo 'debug: who is Ann' ;;
+	esac
+	[ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done`
+
+// A finding says what was there, such as the line that the server printed.
+func TestFindingSaysWhatWasPrinted(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "2025-11-25")
+	start(t, v, Command{Argv: []string{"sh", "-c", noisy}})
+	var page view.Page
+	awaitStatus(t, v, func(view.Status) bool {
+		page, _ = v.Rows(t.Context(), view.Query{Filter: "finding:L019", Count: 1})
+		return len(page.Rows) == 1
+	})
+	detail, err := v.Detail(t.Context(), page.Rows[0].Key)
+	if err != nil || len(detail.Findings) == 0 || detail.Findings[0].Got != "debug: who is Ann" {
+		t.Errorf("%+v, %v", detail.Findings, err)
+	}
+}
+
 // talkative is a server that writes much to standard error, and then a secret.
 const talkative = `
 i=0

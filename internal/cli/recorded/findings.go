@@ -33,11 +33,12 @@ type checkedCapture struct {
 	err        error // the capture could not be read to its end
 }
 
-// A violation is a rule that was broken, how severely, and a JSON pointer to the first place.
+// A violation is a rule that was broken, how severely, and a JSON pointer to the first place. got is an excerpt of
+// what was there.
 type violation struct {
-	rule     string
-	severity conv.Severity
-	pointer  string
+	rule         string
+	severity     conv.Severity
+	pointer, got string
 }
 
 // Words returns the words that a filter can use: severities, rules and tags.
@@ -70,6 +71,7 @@ func (j *RowFindings) ViewFindings(row *rows.Row) ([]view.Finding, error) {
 	err := j.eachViolation(row, func(v violation, rule lint.Rule) {
 		finding := view.Finding{
 			Rule: v.rule, Severity: string(v.severity), Text: rule.Title, Fix: rule.Fix, Pointer: v.pointer,
+			Got: v.got,
 		}
 		isSame := func(f view.Finding) bool { return f.Rule == finding.Rule && f.Severity == finding.Severity }
 		if !slices.ContainsFunc(findings, isSame) {
@@ -123,7 +125,7 @@ func newCheckedCapture(c *rows.Capture) *checkedCapture {
 	checked.checker = newChecker(c, func(offset int64, f lint.Finding) {
 		isSame := func(v violation) bool { return v.rule == f.Rule && v.severity == f.Severity }
 		if !slices.ContainsFunc(checked.violations[offset], isSame) {
-			added := violation{f.Rule, f.Severity, f.Evidence[0].Pointer}
+			added := violation{f.Rule, f.Severity, f.Evidence[0].Pointer, f.Evidence[0].Got}
 			checked.violations[offset] = append(checked.violations[offset], added)
 		}
 	})

@@ -168,6 +168,8 @@ type Finding struct {
 	Text     string `json:"text"`
 	Fix      string `json:"fix,omitempty"`
 	Pointer  string `json:"pointer,omitempty"`
+	// Got is an excerpt of what the rule does not allow, or "".
+	Got string `json:"got,omitempty"`
 }
 
 // A Wrong is a value that a schema does not allow.

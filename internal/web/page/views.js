@@ -266,7 +266,7 @@ const panels = {
       <table><thead><tr><th>phase</th><th class="num">time</th><th class="num">part</th></tr></thead><tbody>${phases.map(p => html`<tr><td>${phaseWords[p.name] || p.name}</td><td class="num">${formatSeconds(p.seconds)}</td><td class="num">${Math.round(p.seconds / (seconds || 1) * 100)} %</td></tr>`)}</tbody></table>
       ${r.firstByte > 0 && html`<p>First byte after ${formatSeconds(r.firstByte)}.</p>`}${r.quiet > 0 && r.state !== 'done' && html`<p>Last heard ${formatSeconds(r.quiet)} ago.</p>`}`;
   },
-  findings: ({ d }) => (d.findings || []).length ? d.findings.map(f => html`<article class=${'finding ' + f.severity}><h3><b>${f.severity}</b> ${f.rule}${f.pointer && html` <code>${f.pointer}</code>`}</h3><p>${f.text}</p>${f.fix && html`<p class="dim">${f.fix}</p>`}</article>`)
+  findings: ({ d }) => (d.findings || []).length ? d.findings.map(f => html`<article class=${'finding ' + f.severity}><h3><b>${f.severity}</b> ${f.rule}${f.pointer && html` <code>${f.pointer}</code>`}</h3><p>${f.text}</p>${f.got && html`<p>Got: <code>${f.got}</code></p>`}${f.fix && html`<p class="dim">${f.fix}</p>`}</article>`)
     : emptyText('No rule was broken.'),
   diff: ({ d, r, data }) => html`<${Diff} d=${d} r=${r} data=${data} />`,
 };
