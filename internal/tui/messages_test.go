@@ -39,6 +39,21 @@ func TestSummaryShowsMessages(t *testing.T) {
 	}
 }
 
+// A fact that the summary shows as a part of the messages is not shown twice.
+func TestSummaryShowsEachFactOnce(t *testing.T) {
+	d := detail{doc: &view.Detail{
+		Row: view.Row{Method: "tools/call", State: "done"}, Facts: [][2]string{{"outcome", "ok"}, {"arguments", "{}"}},
+		Request: &view.Body{Text: `{"params":{"name":"add","arguments":{"a":1}}}`},
+	}}
+	var got []string
+	for _, f := range d.tabLines(screenClock{}, 60) {
+		got = append(got, f.line.String())
+	}
+	if want := "arguments  {\"a\":1}\noutcome    ok"; strings.Join(got, "\n") != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+}
+
 // A long text is cut, and its tab is named; a text that the summary has already is not repeated.
 func TestSummaryCutsMessages(t *testing.T) {
 	long := strings.Repeat("line\\n", 50_000)

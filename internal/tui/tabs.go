@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,7 +62,10 @@ func summaryLines(doc *view.Detail, w int) []tabLine {
 	}
 	facts := messageSummary(doc, w-w/4)
 	for _, f := range doc.Facts {
-		facts = append(facts, summaryFact{name: f[0], text: f[1]})
+		isShown := slices.ContainsFunc(facts, func(shown summaryFact) bool { return shown.name == f[0] })
+		if !isShown { // as a part of the messages, which has more lines
+			facts = append(facts, summaryFact{name: f[0], text: f[1]})
+		}
 	}
 	nameWidth := 0
 	for _, f := range facts {
