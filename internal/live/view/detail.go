@@ -164,6 +164,9 @@ func factsOf(r *rows.Row) [][2]string {
 	add("recorded by", r.By)
 	add("sent again of", r.ReplayOf)
 	add("notes", r.Remarks())
+	if r.Notes.Guessed > 0 {
+		add("guess", "a message names no request; it is shown here because only this request was waiting for its response")
+	}
 	add("file", r.Path())
 	return all
 }
