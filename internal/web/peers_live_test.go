@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -279,4 +280,53 @@ func TestPeerNothingFits(t *testing.T) {
 		want := string(quoted("No " + what + " fit the filter. C shows everything."))
 		p.Await(`(document.querySelector('.empty') || {}).textContent === ` + want)
 	}
+}
+
+// adding is a Reader that gets more exchanges, and none of which matches the filter is:none.
+type adding struct {
+	*dummy
+	more *atomic.Int64
+}
+
+func (a adding) Rows(ctx context.Context, q view.Query) (view.Page, error) {
+	page, err := a.dummy.Rows(ctx, q)
+	page.Total += int(a.more.Load())
+	if q.Filter == "is:none" {
+		page = view.Page{Rows: []view.Row{}}
+	}
+	return page, err
+}
+
+// TestPeerRowsAfterAClick checks that the page counts the exchanges that are new since the user selected one, and that the
+// detail says when a new filter excludes its exchange.
+func TestPeerRowsAfterAClick(t *testing.T) {
+	r := adding{newDummy(), &atomic.Int64{}}
+	p, _ := open(t, chromium.Share(t), r, &fakeActor{powers: allPowers})
+	p.Type("2")
+	follow := `[...document.querySelectorAll('.top .buttons button')].some(b => b.textContent.startsWith('%s '))`
+	p.Await(fmt.Sprintf(follow, "Following"))
+	p.Await(`document.querySelectorAll('.list.table .row.lead').length > 3`)
+	p.Eval(`[...document.querySelectorAll('.list.table .row.lead')].at(-3).click()`, nil)
+	p.Await(fmt.Sprintf(follow, "Follow") + ` && document.querySelector('#panel')`)
+	r.more.Store(2)
+	r.change()
+	p.Await(fmt.Sprintf(follow, "Follow: 2 new"))
+	p.Type("/is:none\r")
+	p.Await(`document.querySelector('.detail .callout').textContent === 'The filter excludes this exchange.'`)
+	p.Type("C")
+	p.Await(`!document.querySelector('.detail').textContent.includes('The filter excludes')`)
+	p.Eval(`document.querySelector('[title^="Newest"]').click()`, nil)
+	p.Await(fmt.Sprintf(follow, "Following"))
+}
+
+// TestPeerTryFirst checks that a page that begins with Try shows the same conversation in Talk as a page that does not.
+func TestPeerTryFirst(t *testing.T) {
+	b := chromium.Share(t)
+	s := start(t, Options{Reader: newDummy(), Actor: newTrying(), Assets: assets()})
+	p := b.Tab(t)
+	p.Load(s.URL() + "&v=try")
+	p.Await(`document.querySelector('.try')`)
+	p.Eval(`document.activeElement.blur()`, nil)
+	p.Type("1")
+	p.Await(`document.querySelectorAll('.talk-entry')[1].getAttribute('aria-current') === 'true'`)
 }

@@ -112,7 +112,7 @@ class App extends Component {
           ${status.open ? html` <button class="count" onClick=${() => showMatching('is:open')}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => showMatching('is:error')}>✗ ${status.failed} failed</button>` : ''}
           ${status.dropped ? ` ${countNoun(status.dropped, 'older one')} left out` : ''}${status.lost ? html` <b class="wrong">${countNoun(status.lost, 'frame')} lost</b>` : ''}</span>
         <span class="sr" role="status" aria-live="polite">${status.questions ? `${countNoun(status.questions, 'question')} of a server to answer` : ''} ${status.held ? `${countNoun(status.held, 'message')} held` : ''}</span>
-        <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${isFollowing() ? 'Following' : 'Follow'} />`}
+        <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${isFollowing() ? 'Following' : S.found > S.seen ? `Follow: ${S.found - S.seen} new` : 'Follow'} />`}
           ${data.inline ? data.report && html`<button class="act" onClick=${() => openDialog('report')}>Report</button>` : html`<${Button} k="i" short="Hold" /><${Button} k="D" short="Compare conversations" /><${Button} k="x" short="Export" />`}<${Button} k="?" short="Keys" /></div></header>
       <nav class="views" aria-label="Views">${shownViews().map(([id, name, key]) => html`<button aria-current=${view === id ? 'page' : undefined} onClick=${() => runActionByKey(key)}><kbd>${key}</kbd> ${name}</button>`)}</nav>
       ${view !== 'try' && html`<${Filter} key="filter" data=${data} />`}<${Waiting} />
@@ -133,8 +133,10 @@ export async function start(load) {
     const data = await load();
     useData(data);
     S.powers = data.powers;
-    const fresh = !location.hash;
+    const isBare = !location.hash;
     loadURL();
+    // The address of a page that begins with Try says nothing about Talk.
+    const fresh = isBare || S.view === 'try' && !S.talk;
     app.replaceChildren();
     render(html`<${App} data=${data} fresh=${fresh} />`, app);
   } catch (e) {

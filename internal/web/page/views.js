@@ -34,7 +34,7 @@ function useSource(data, name, sort, keyOf, blockLines) {
         ref.current.shown = src;
         lastSources[name] = { id, src };
         clearError();
-        set({ found: src.total, pending: src.pending, texts: src.texts });
+        set({ found: src.total, seen: src.total, pending: src.pending, texts: src.texts });
       }
       again(n => n + 1);
     });
@@ -52,7 +52,7 @@ const rowProps = data => ({
   onClick: () => set({ detail: true }),
   onUser: end => S.follow !== end && set({ follow: end }),
   onMenu: x => openMenu('filter', x.row || x),
-  onLoad: src => (S.pending !== src.pending || S.found !== src.total) && set({ pending: src.pending, found: src.total }),
+  onLoad: src => (S.pending !== src.pending || S.found !== src.total) && set({ pending: src.pending, found: src.total, ...(isFollowing() ? { seen: src.total } : {}) }),
 });
 
 const lineSigns = { question: '? ', answer: '↩ ', cut: '✂ ', resumed: '⟲ ', cancelled: '⊘ ', held: '‖ ' };
@@ -228,6 +228,13 @@ export function Detail({ data }) {
     if (S.row) data.get('row', { key: S.row }).then(x => left || setD({ ...x, when: performance.now() }), e => left || (setD(was => was && was.row.key === S.row ? was : null), setWhy(e.message), e.status === 404 || showError(e)));
     return () => { left = true; };
   }, [S.row, running ? S.seq : 0, S.marks]);
+  const [excluded, setExcluded] = useState(false);
+  useEffect(() => {
+    let left = false;
+    setExcluded(false);
+    if (S.row && S.asked) data.get('rows', { filter: S.asked, only: S.row, count: 1 }).then(p => left || setExcluded(!p.total && !p.pending), () => {});
+    return () => { left = true; };
+  }, [S.row, S.asked, d && d.row.state]);
   if (!S.row) return html`<p class="empty">Select an exchange.</p>`;
   if (!d || d.row.key !== S.row && why) return html`<p class="empty">${why || 'Reading…'}</p>`;
   const r = d.row, tab = tabs.some(([id]) => id === S.tab) ? S.tab : 'summary';
@@ -241,7 +248,7 @@ export function Detail({ data }) {
   };
   return html`<header class="title"><h2><span class=${'tone ' + rowTone(r)}>${outcomeWords(r)}</span> ${requestTitle(r)} <span class="dim"><span title=${keyTitle(r.key)}>${r.key}</span>, ${formatSeconds(elapsedSeconds(r, d.when))}</span></h2>
       <button aria-label="Close the detail" title="Esc" onClick=${() => set({ detail: false })}>✕</button></header>
-    <${Actions} row=${r} detail=${d} />${d.app && html`<div class="buttons"><${AppButton} call=${{ target: r.target, tool: r.name }} read=${() => recordedCall(data, r.key, d)} /></div>`}
+    ${excluded && html`<p class="callout cut">The filter excludes this exchange.</p>`}<${Actions} row=${r} detail=${d} />${d.app && html`<div class="buttons"><${AppButton} call=${{ target: r.target, tool: r.name }} read=${() => recordedCall(data, r.key, d)} /></div>`}
     <div class="tabs" role="tablist" aria-label="Detail" onKeyDown=${step}>${tabs.map(([id, name]) => html`<button role="tab" id=${'tab-' + id} aria-controls="panel" aria-selected=${id === tab} tabindex=${id === tab ? 0 : -1}
       onClick=${() => set({ tab: id })}>${name}${counts[id] ? html` <span class="dim">${counts[id]}</span>` : ''}</button>`)}</div>
     <div class="panel" id="panel" role="tabpanel" aria-labelledby=${'tab-' + tab} tabindex="0" key=${r.key + tab}>${panels[tab]({ d, r, data })}</div>`;
