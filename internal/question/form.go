@@ -196,8 +196,20 @@ func (f Field) Limits() string {
 	return ""
 }
 
+// The limits of the integers that a float64 has exactly. Generators of schemas declare them for any integer.
+const (
+	leastExact = "-9007199254740991"
+	mostExact  = "9007199254740991"
+)
+
 // rangeText describes the range from low to high. Either may be nil.
 func rangeText(low, high json.RawMessage, u unit) string {
+	if string(low) == leastExact {
+		low = nil
+	}
+	if string(high) == mostExact {
+		high = nil
+	}
 	if low != nil && high != nil {
 		return string(low) + " to " + string(high) + u.many
 	}

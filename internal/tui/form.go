@@ -45,8 +45,8 @@ type field struct {
 	parent   *field // nil for the root
 	depth    int
 	children []*field
-	isGiven  bool            // of an object: it is a part of the value
-	extra    jsonraw.Members // members of an object that have no field
+	isGiven  bool // of an object: it is a part of the value
+	isOthers bool // it has the members of an object that have no field, as one JSON object
 
 	input   input             // the typed text of a Text, Number, Integer or Other
 	choice  int               // the index of the chosen option, or noChoice; in Choices, of the option under the cursor
@@ -234,7 +234,7 @@ func (q *field) setAlternatives(alternatives []schema.Schema) {
 func (q *field) setMembers(value json.RawMessage) {
 	q.isGiven = true
 	q.children = nil
-	q.extra = nil
+	others := json.RawMessage("{}")
 	members, _ := jsonraw.Object(value)
 	properties := q.schema.Properties()
 	hasField := map[string]bool{}
@@ -244,9 +244,55 @@ func (q *field) setMembers(value json.RawMessage) {
 	}
 	for _, m := range members {
 		if !hasField[m.Name] {
-			q.extra = append(q.extra, m)
+			others = jsonraw.Append(others, m)
 		}
 	}
+	if string(others) != "{}" {
+		q.addOthers(others)
+	}
+}
+
+// addOthers adds a field with the members of an object that have no field.
+func (q *field) addOthers(members json.RawMessage) {
+	p := schema.Property{Name: othersName, Schema: schema.New(nil).Schema()}
+	others := newField(p, members, q)
+	others.isOthers = true
+	others.Description = "not in the schema"
+	q.children = append(q.children, others)
+}
+
+// othersName is the name of the field with the members of an object that have no field.
+const othersName = "other members"
+
+// dropFormer removes the members that have no field, but had one in a former form, as after a change of the
+// schema. It returns their names.
+func (q *field) dropFormer(former *field) []string {
+	var dropped []string
+	for _, child := range q.children {
+		had := slices.IndexFunc(former.children, func(c *field) bool { return c.Name == child.Name })
+		if had >= 0 && !child.isOthers && child.shape == objectShape {
+			dropped = append(dropped, child.dropFormer(former.children[had])...)
+		}
+	}
+	last := len(q.children) - 1
+	if last < 0 || !q.children[last].isOthers {
+		return dropped
+	}
+	kept := json.RawMessage("{}")
+	others, _ := q.children[last].value()
+	members, _ := jsonraw.Object(others)
+	for _, m := range members {
+		if slices.ContainsFunc(former.children, func(c *field) bool { return c.Name == m.Name && !c.isOthers }) {
+			dropped = append(dropped, m.Name)
+		} else {
+			kept = jsonraw.Append(kept, m)
+		}
+	}
+	q.children = q.children[:last]
+	if string(kept) != "{}" {
+		q.addOthers(kept)
+	}
+	return dropped
 }
 
 // addItem adds an item to a list.

@@ -267,6 +267,9 @@ func TestFormKeepsValuesWithoutField(t *testing.T) {
 	f := newForm(json.RawMessage(nested), json.RawMessage(given), "Call")
 	got, ok := f.Content()
 	want := `{"name":"Ada","address":{"street":"S","other":[1]},"level":{"odd":true},"more":{"a":1}}`
+	if q := focus(t, f, othersName); q.input.Text() != `{"other":[1]}` {
+		t.Errorf("other members: %s", q.input.Text())
+	}
 	if ok || string(got) != want {
 		t.Errorf("%s, %t: the level is no value of the enum", got, ok)
 	}
@@ -279,6 +282,26 @@ func TestFormKeepsValuesWithoutField(t *testing.T) {
 	}
 	if q := deep.current(); q == nil || q.pointer() != "/people/1/age" || q.err == "" {
 		t.Errorf("the error is at %+v", q)
+	}
+}
+
+// A member that the schema does not have is shown, marked if it is not allowed, and can be removed.
+func TestMembersWithoutFieldCanBeRemoved(t *testing.T) {
+	const schema = `{"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer"}}}`
+	f := newForm(json.RawMessage(schema), json.RawMessage(`{"a":1,"c":3}`), "Call")
+	if _, ok := f.Content(); ok {
+		t.Error("an unknown member is valid")
+	}
+	if q := f.current(); !q.isOthers || q.err == "" {
+		t.Errorf("%q has the focus and the error %q", q.Name, q.err)
+	}
+	press(f, "backspace", "backspace", "backspace", "backspace", "backspace", "backspace", "backspace")
+	if got, ok := f.Content(); !ok || string(got) != `{"a":1}` {
+		t.Errorf("%s, %t", got, ok)
+	}
+	press(f, "[1]")
+	if got, ok := f.Content(); ok || string(got) != `{"a":1}` {
+		t.Errorf("a list in place of members: %s, %t", got, ok)
 	}
 }
 

@@ -42,7 +42,7 @@ func (q *field) pointer() string {
 	switch {
 	case q.parent == nil:
 		return ""
-	case q.parent.shape == choiceShape:
+	case q.parent.shape == choiceShape || q.isOthers:
 		return q.parent.pointer()
 	case q.parent.shape == listShape:
 		return q.parent.pointer() + "/" + strconv.Itoa(slices.Index(q.parent.children, q))
@@ -82,8 +82,14 @@ func (f *form) givenValues() json.RawMessage {
 	return values
 }
 
-// Values returns the values of the fields, valid or not.
-func (f *form) Values() json.RawMessage { content, _ := f.Content(); return content }
+// Values returns the values of the fields, valid or not. It keeps the focus.
+func (f *form) Values() json.RawMessage {
+	values, _ := f.root.value()
+	if values == nil {
+		return json.RawMessage("{}")
+	}
+	return values
+}
 
 // value returns the JSON value of a field with the fields below it, or nil if it is empty. It reports
 // false if a value is missing or invalid, and marks these fields. An invalid text is returned as a text.
@@ -98,7 +104,14 @@ func (q *field) value() (value json.RawMessage, ok bool) {
 		value = json.RawMessage("{}")
 		for _, child := range q.children {
 			member, isValid := child.value()
-			if member != nil {
+			if child.isOthers {
+				members, err := jsonraw.Object(member)
+				if member != nil && err != nil {
+					child.err = "is not a JSON object"
+					isValid = false
+				}
+				value = jsonraw.Append(value, members...)
+			} else if member != nil {
 				value = jsonraw.With(value, child.Name, member)
 			} else if child.Required && child.err == "" {
 				child.err = "is required"
@@ -106,7 +119,7 @@ func (q *field) value() (value json.RawMessage, ok bool) {
 			}
 			ok = ok && isValid
 		}
-		return jsonraw.Append(value, q.extra...), ok
+		return value, ok
 	case listShape:
 		items := []json.RawMessage{}
 		for _, child := range q.children {

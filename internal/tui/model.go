@@ -208,13 +208,18 @@ func (m *model) loadStatus() tea.Cmd {
 	})
 }
 
-// showNotice shows a new notice about the view's own server, unless the user types a text.
+// showNotice shows a new notice about the view's own server: above an open form, else in the status line,
+// unless the user types a text.
 func (m *model) showNotice() tea.Cmd {
-	isTyping := m.dialog != nil || m.focus == paneFilter || m.focus == paneForm
+	isTyping := m.dialog != nil || m.focus == paneFilter
 	if m.status.Notices == m.statusLine.notices || isTyping {
 		return nil
 	}
 	m.statusLine.notices = m.status.Notices
+	if m.focus == paneForm {
+		m.act.notice = m.status.Notice
+		return nil
+	}
 	return m.showMessage(m.status.Notice)
 }
 

@@ -49,9 +49,13 @@ func summaryLines(doc *view.Detail, w int) []tabLine {
 	if r.Text != "" {
 		lines = append(lines, wrapped(role, r.Text, w)...)
 	}
-	for _, text := range []string{doc.Cut, doc.Why, doc.Group} {
-		if text != "" {
-			lines = append(lines, wrapped(cells.Plain, text, w)...)
+	if doc.Cut != "" {
+		lines = append(lines, wrapped(cells.Plain, doc.Cut, w)...)
+	}
+	for _, f := range doc.Findings[:min(len(doc.Findings), maxSummaryFindings)] {
+		lines = append(lines, wrapped(findingRole(f), f.Rule+" "+f.Text, w)...)
+		if f.Got != "" {
+			lines = append(lines, wrapped(findingRole(f), "got: "+f.Got, w)...)
 		}
 	}
 	if r.Note != "" {
@@ -61,6 +65,9 @@ func summaryLines(doc *view.Detail, w int) []tabLine {
 		lines = append(lines, tabLine{})
 	}
 	facts := messageSummary(doc, w-w/4)
+	if timing := strings.TrimSpace(doc.Why + "\n" + doc.Group); timing != "" {
+		facts = append(facts, summaryFact{name: "timing", text: timing})
+	}
 	for _, f := range doc.Facts {
 		isShown := slices.ContainsFunc(facts, func(shown summaryFact) bool { return shown.name == f[0] })
 		if !isShown { // as a part of the messages, which has more lines
@@ -82,6 +89,17 @@ func summaryLines(doc *view.Detail, w int) []tabLine {
 		}
 	}
 	return lines
+}
+
+// maxSummaryFindings limits the findings that the summary begins with.
+const maxSummaryFindings = 3
+
+// findingRole returns the role of a finding by its severity.
+func findingRole(f view.Finding) cells.Role {
+	if f.Severity == "error" {
+		return cells.Bad
+	}
+	return cells.Warn
 }
 
 // eventLines returns the arrows of the exchange, each with its time since the request.
@@ -194,10 +212,7 @@ var phaseText = map[string]string{
 func findingLines(doc *view.Detail, w int) []tabLine {
 	var lines []tabLine
 	for _, f := range doc.Findings {
-		role := cells.Warn
-		if f.Severity == "error" {
-			role = cells.Bad
-		}
+		role := findingRole(f)
 		head := cells.Line{
 			cells.Text(role, f.Severity),
 			cells.Text(cells.Strong, "  "+f.Rule),

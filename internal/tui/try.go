@@ -35,6 +35,8 @@ type tryState struct {
 	// running is the request that waits for its response; nil if there is none.
 	running *formRequest
 	sentAt  time.Time
+	// resultOf is the offer whose exchange was last shown beside a form, by formRequest.key.
+	resultOf string
 	// typed counts the changes of the text of a form, and suggestions complete the text after the last one.
 	typed       int
 	suggestions []string
@@ -170,23 +172,37 @@ func (m *model) refreshCatalog(isWanted bool) tea.Cmd {
 }
 
 // updateForm gives the open form of an offer of the catalog the fields of the offer's current schema, and
-// keeps the values.
+// keeps the values and the focus. The form says what is gone.
 func (m *model) updateForm() {
 	r := m.act.request
 	if r == nil || r.resent != nil || r.target != m.try.catalog.Target {
 		return
 	}
 	o := m.try.catalog.Find(r.offer.Kind, r.offer.Name)
-	if o == nil || string(o.Schema) == string(r.offer.Schema) {
+	if o == nil {
+		m.act.notice = "the server has no " + r.offer.Kind + " " + r.offer.Name + " any more"
 		return
 	}
+	isSame := string(o.Schema) == string(r.offer.Schema)
 	r.offer = *o
-	form := m.act.form
-	m.act.form = newForm(o.Schema, form.Values())
-	m.setButtons()
-	if q := form.current(); q != nil {
-		m.act.form.focusPointer(q.pointer())
+	if !isSame {
+		former := m.act.form
+		m.act.form = m.formAfterChange(former, o.Schema)
+		if q := former.current(); q != nil {
+			m.act.form.focusPointer(q.pointer())
+		}
 	}
+	m.setButtons()
+}
+
+// formAfterChange returns a form for a schema with the values of the form of its former schema. Members that are
+// no longer in the schema are left out, and named in the notice of the form.
+func (m *model) formAfterChange(former *form, schema json.RawMessage) *form {
+	f := newForm(schema, former.Values())
+	if dropped := f.root.dropFormer(former.root); len(dropped) > 0 {
+		m.act.notice = "no longer in the schema: " + strings.Join(dropped, ", ")
+	}
+	return f
 }
 
 // shownKind returns the kind of the shown list, or "".
@@ -349,16 +365,19 @@ func (m *model) openOffer() tea.Cmd {
 	}
 	r := m.requestOf(o)
 	kept := m.try.forms[r.key()]
+	if m.try.resultOf != r.key() {
+		m.closeDetail() // it is of a different offer
+	}
 	if kept != nil && string(kept.schema) == string(o.Schema) {
 		kept.focusFirst()
 		m.openForm(r, kept)
 		return nil
 	}
-	var given json.RawMessage
+	m.act.notice = ""
+	f := newForm(o.Schema, nil)
 	if kept != nil { // the server has changed the schema
-		given = kept.Values()
+		f = m.formAfterChange(kept, o.Schema)
 	}
-	f := newForm(o.Schema, given)
 	if len(f.fields()) == 0 && o.Kind != view.KindTool {
 		m.closeForm()
 		return m.sendRequest(r, nil)
@@ -519,6 +538,7 @@ func (m *model) sendRequest(r *formRequest, arguments json.RawMessage) tea.Cmd {
 	return m.send(question, sender{
 		readOnly: r.offer.Kind != view.KindTool || r.offer.ReadOnly,
 		begin: func(m *model) {
+			m.act.notice = ""
 			m.try.running = r
 			m.try.sentAt = m.opt.Now()
 		},
@@ -538,8 +558,10 @@ func (m *model) showResult(r *formRequest, arguments json.RawMessage, sent *view
 		m.try.running = nil
 	}
 	if sent == nil || sent.Key == "" {
+		m.closeDetail() // of an earlier request
 		return nil
 	}
+	m.try.resultOf = r.key()
 	if sent.Channel == "ok" {
 		m.noteGoodRequest(r, view.LastGood{Key: sent.Key, Arguments: arguments})
 	}
@@ -571,7 +593,8 @@ func (m *model) noteGoodRequest(r *formRequest, last view.LastGood) {
 // log messages are seen.
 func (m *model) loadRunning() tea.Cmd {
 	r := m.try.running
-	if r == nil || !m.isWide() || m.focus != paneForm || m.act.request != r {
+	isOfForm := m.act.request == r || m.act.behind != nil && m.act.behind.request == r
+	if r == nil || !m.isWide() || m.focus != paneForm || !isOfForm {
 		return nil
 	}
 	methods := map[string]string{view.KindTool: "tools/call", view.KindPrompt: "prompts/get"}
@@ -586,6 +609,7 @@ func (m *model) loadRunning() tea.Cmd {
 			if err != nil || len(page.Rows) == 0 || m.try.running != r || page.Rows[0].Time.Before(m.try.sentAt) {
 				return nil
 			}
+			m.try.resultOf = r.key()
 			return m.showDetail(page.Rows[0].Key, tabEvents)
 		}
 	})

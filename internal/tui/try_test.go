@@ -104,7 +104,7 @@ func TestEditedCallIsSentAgain(t *testing.T) {
 		a.mu.Lock()
 		a.did = nil
 		a.mu.Unlock()
-		p.keys("esc", "esc", "g", "E", "end").types("er").keys("tab", "right", "enter")
+		p.keys("esc", "esc", "g", "E", "end").types("er").keys("tab", "tab", "right", "enter")
 		p.shows(`"a": 1.0`, `"q": "older"`)
 		p.keys("ctrl+s")
 		var sent bytes.Buffer
@@ -389,6 +389,59 @@ func TestOpenFormFollowsChangedSchema(t *testing.T) {
 		p.settle()
 		p.types("s")
 		p.shows("area", "bugs", "[ Call ]")
+	})
+}
+
+// Members that a changed schema does not have any more are left out of an open form, which says so.
+func TestOpenFormDropsMembersThatAreGone(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("enter").types("bug").keys("tab").types("p1")
+		gone := `{"type":"object","required":["title"],"properties":{"title":{"type":"string"}}}`
+		a.changeCatalog = func(c *view.Catalog) { c.Find(view.KindTool, "create_issue").Schema = json.RawMessage(gone) }
+		p.m.status.Catalogs++
+		p.run(p.m.refreshCatalog(false))
+		p.settle()
+		p.shows("no longer in the schema: labels")
+		p.hides("p1")
+		p.keys("ctrl+s")
+		if got := a.done(); !strings.Contains(got, `request  tool create_issue {"title":"bug"}`) {
+			t.Errorf("did %s", got)
+		}
+		p.hides("no longer in the schema")
+		a.changeCatalog = func(c *view.Catalog) { c.Lists[0].Offers = c.Lists[0].Offers[1:] }
+		p.m.status.Catalogs++
+		p.run(p.m.refreshCatalog(false))
+		p.settle()
+		p.shows("the server has no tool create_issue any more")
+	})
+}
+
+// A notice about the server is shown above the form that is open, and typing does not hide it.
+func TestNoticeIsShownAboveOpenForm(t *testing.T) {
+	tries(t, 120, 30, newActor(), func(p *player) {
+		p.keys("enter")
+		p.m.status.Notice = "the server was restarted"
+		p.m.status.Notices = 1
+		p.run(p.m.showNotice())
+		p.types("bug")
+		p.shows("the server was restarted", "bug")
+		p.keys("esc")
+		p.hides("the server was restarted")
+	})
+}
+
+// The exchange beside the form is of the form's own offer.
+func TestFormHidesResultOfOtherOffer(t *testing.T) {
+	a := newActor()
+	tries(t, 120, 30, a, func(p *player) {
+		p.keys("enter").types("bug").keys("ctrl+s")
+		p.shows("no such file: README.rst") // the result
+		p.keys("esc", "esc", "enter")
+		p.keys("ctrl+s")
+		p.shows("no such file: README.rst")
+		p.keys("esc", "j", "enter")
+		p.hides("no such file: README.rst")
 	})
 }
 

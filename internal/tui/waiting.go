@@ -22,6 +22,7 @@ type actionState struct {
 	answering  view.Question // the question that form answers; its ID is "" if form is for a request
 	request    *formRequest  // what form sends; nil if form answers a question
 	behind     *requestForm  // the form to return to after the answer, if any
+	notice     string        // how the server has changed while the form is open
 	isObsolete bool          // the question was answered elsewhere, or cancelled
 	marked     string        // the key of the last marked exchange
 }
@@ -36,6 +37,7 @@ type requestForm struct {
 func (m *model) closeForm() {
 	m.act.form = nil
 	m.act.request = nil
+	m.act.notice = ""
 	m.focus = paneMain
 }
 
@@ -181,7 +183,8 @@ func (m *model) press(button string) tea.Cmd {
 // clickForm handles a click at a position of the drawn form, below the rule above it.
 func (m *model) clickForm(x, y int) tea.Cmd {
 	m.focus = paneForm
-	return m.press(m.act.form.Click(x-1, y-1)) // a blank column and the rule
+	above := 1 + len(m.noticeLines(m.layout().main)) // with the rule
+	return m.press(m.act.form.Click(x-1, y-above))
 }
 
 // The buttons of the form of a question.
@@ -252,6 +255,18 @@ func (m *model) runAction(done string, act func(context.Context, view.Actor) err
 	})
 }
 
+// maxNoticeLines limits the lines of the notice above a form.
+const maxNoticeLines = 3
+
+// noticeLines draws the notice above the form, if there is one, in w columns.
+func (m *model) noticeLines(w int) []cells.Line {
+	if m.act.notice == "" {
+		return nil
+	}
+	lines := cells.Wrap(cells.Warn, m.act.notice, w-2)
+	return lines[:min(len(lines), maxNoticeLines)]
+}
+
 // drawForm draws the form below the list, which stays readable.
 func (m *model) drawForm(p screenLayout) []drawn {
 	a := &m.act
@@ -272,8 +287,11 @@ func (m *model) drawForm(p screenLayout) []drawn {
 	head := cells.Line{cells.Rule(2), cells.Text(cells.Warn, text)}
 	head = append(head, cells.Rule(w-head.Width()))
 	lines := []drawn{{Line: head.FitTo(w)}}
+	for _, l := range m.noticeLines(w) {
+		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
+	}
 	suggested := m.drawSuggestedValues(w)
-	for _, l := range a.form.Lines(w-2, h-1-len(suggested), m.focus == paneForm) {
+	for _, l := range a.form.Lines(w-2, h-len(lines)-len(suggested), m.focus == paneForm) {
 		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 	}
 	return append(lines, suggested...)
