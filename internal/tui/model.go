@@ -217,7 +217,7 @@ func (m *model) showNotice() tea.Cmd {
 	}
 	m.statusLine.notices = m.status.Notices
 	if m.focus == paneForm {
-		m.act.notice = m.status.Notice
+		m.act.addNotice(m.status.Notice)
 		return nil
 	}
 	return m.showMessage(m.status.Notice)

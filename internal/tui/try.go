@@ -180,7 +180,7 @@ func (m *model) updateForm() {
 	}
 	o := m.try.catalog.Find(r.offer.Kind, r.offer.Name)
 	if o == nil {
-		m.act.notice = "the server has no " + r.offer.Kind + " " + r.offer.Name + " any more"
+		m.act.addNotice("the server has no " + r.offer.Kind + " " + r.offer.Name + " any more")
 		return
 	}
 	isSame := string(o.Schema) == string(r.offer.Schema)
@@ -196,11 +196,11 @@ func (m *model) updateForm() {
 }
 
 // formAfterChange returns a form for a schema with the values of the form of its former schema. Members that are
-// no longer in the schema are left out, and named in the notice of the form.
+// no longer in the schema are left out, and named in a notice above the form.
 func (m *model) formAfterChange(former *form, schema json.RawMessage) *form {
 	f := newForm(schema, former.Values())
 	if dropped := f.root.dropFormer(former.root); len(dropped) > 0 {
-		m.act.notice = "no longer in the schema: " + strings.Join(dropped, ", ")
+		m.act.addNotice("no longer in the schema: " + strings.Join(dropped, ", "))
 	}
 	return f
 }
@@ -373,7 +373,7 @@ func (m *model) openOffer() tea.Cmd {
 		m.openForm(r, kept)
 		return nil
 	}
-	m.act.notice = ""
+	m.act.notices = nil
 	f := newForm(o.Schema, nil)
 	if kept != nil { // the server has changed the schema
 		f = m.formAfterChange(kept, o.Schema)
@@ -538,7 +538,7 @@ func (m *model) sendRequest(r *formRequest, arguments json.RawMessage) tea.Cmd {
 	return m.send(question, sender{
 		readOnly: r.offer.Kind != view.KindTool || r.offer.ReadOnly,
 		begin: func(m *model) {
-			m.act.notice = ""
+			m.act.notices = nil
 			m.try.running = r
 			m.try.sentAt = m.opt.Now()
 		},

@@ -22,7 +22,7 @@ type actionState struct {
 	answering  view.Question // the question that form answers; its ID is "" if form is for a request
 	request    *formRequest  // what form sends; nil if form answers a question
 	behind     *requestForm  // the form to return to after the answer, if any
-	notice     string        // how the server has changed while the form is open
+	notices    []string      // what the server did while the form is open, and how that changed the form
 	isObsolete bool          // the question was answered elsewhere, or cancelled
 	marked     string        // the key of the last marked exchange
 }
@@ -37,7 +37,7 @@ type requestForm struct {
 func (m *model) closeForm() {
 	m.act.form = nil
 	m.act.request = nil
-	m.act.notice = ""
+	m.act.notices = nil
 	m.focus = paneMain
 }
 
@@ -255,15 +255,21 @@ func (m *model) runAction(done string, act func(context.Context, view.Actor) err
 	})
 }
 
-// maxNoticeLines limits the lines of the notice above a form.
-const maxNoticeLines = 3
+// maxNoticeLines limits the lines of the notices above a form.
+const maxNoticeLines = 4
 
-// noticeLines draws the notice above the form, if there is one, in w columns.
+// addNotice adds a notice above the form, where the last two are shown.
+func (a *actionState) addNotice(text string) {
+	a.notices = append(a.notices, text)
+	a.notices = a.notices[max(0, len(a.notices)-2):]
+}
+
+// noticeLines draws the notices above the form in w columns.
 func (m *model) noticeLines(w int) []cells.Line {
-	if m.act.notice == "" {
-		return nil
+	var lines []cells.Line
+	for _, text := range m.act.notices {
+		lines = append(lines, cells.Wrap(cells.Warn, text, w-2)...)
 	}
-	lines := cells.Wrap(cells.Warn, m.act.notice, w-2)
 	return lines[:min(len(lines), maxNoticeLines)]
 }
 
