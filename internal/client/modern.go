@@ -52,6 +52,17 @@ func (e *modern) open(ctx context.Context, c *connection) wire.Outcome {
 	return o
 }
 
+// Rediscover asks the server again for its Info, which may differ after the server was restarted behind the same
+// connection. With a revision that has sessions, Info stays that of the session, and nothing is sent.
+func (s *Session) Rediscover(ctx context.Context) wire.Outcome {
+	c := s.connection()
+	e, isStateless := c.era().(*modern)
+	if !isStateless {
+		return wire.Outcome{}
+	}
+	return e.open(ctx, c)
+}
+
 // storeInfo stores the Info of a DiscoverResult.
 func (e *modern) storeInfo(c *connection, result json.RawMessage) {
 	members, _ := jsonraw.Object(result)

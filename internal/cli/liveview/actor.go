@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/capture/rows"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
+	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/pin"
@@ -148,11 +149,11 @@ func (a *Actor) Start(ctx context.Context, command Command) wire.Outcome {
 	}
 	a.ownServer.Store(c)
 	// The recorded tools/list makes the tools appear in the view.
-	list, out := c.Listed(ctx, connect.ToolKind, nil)
+	tools, out := listTools(ctx, c)
 	if out.Kind == wire.Signal {
 		return out
 	}
-	s.tools = list.Items
+	s.tools = tools
 	a.noteListing(s, out, a.countWarnings())
 	go a.listenStarted(s)
 	a.following.Go(func() { a.followStarted(s) })
@@ -160,8 +161,8 @@ func (a *Actor) Start(ctx context.Context, command Command) wire.Outcome {
 }
 
 // A startedServer is the server that the view started. changed receives a value after a change of its tools,
-// renewed if it reports changes of a list that it has not declared on this connection. restarted and relisten
-// receive a value after each restart.
+// renewed if it reports changes of a list that it has not declared in its session. restarted and relisten
+// receive a value after each restart, and restarted also after a change of a list if there is no session.
 type startedServer struct {
 	Command
 	changed, renewed, restarted, relisten chan struct{}
@@ -223,19 +224,21 @@ func (a *Actor) dialStarted(ctx context.Context, s *startedServer) (*connect.Con
 	return connect.Dial(ctx, &f.Env, connect.Options{
 		Argv: s.Argv, Shown: s.Watched, RequireServerInfo: true, MultiCall: true, LogLevel: allLogs,
 		OnNotification: func(m *wire.Message) {
-			a.noteListChange(m)
 			kind, isList := strings.CutSuffix(strings.TrimPrefix(m.Method, "notifications/"), "/list_changed")
 			if !isList {
 				return
 			}
 			own := a.ownServer.Load()
-			signal := s.changed
-			if s.Watched != nil && own != nil && jsonraw.First(own.Info().Capabilities, kind) == nil {
-				signal = s.renewed
-			} else if kind != "tools" {
+			if s.Watched != nil && own != nil && client.Stateless(own.Revision()) {
+				notify(s.restarted) // the catalog is requested once the capabilities are known
 				return
 			}
-			notify(signal)
+			a.countListChange()
+			if s.Watched != nil && own != nil && jsonraw.First(own.Info().Capabilities, kind) == nil {
+				notify(s.renewed)
+			} else if kind == "tools" {
+				notify(s.changed)
+			}
 		},
 	})
 }
@@ -260,7 +263,9 @@ func (a *Actor) followStarted(s *startedServer) {
 			a.renewSubscriptions(next)
 			before.Close(a.ctx)
 		case <-s.restarted:
-			a.ownServer.Load().ForgetLists()
+			own := a.ownServer.Load()
+			own.Rediscover(a.ctx) // a failure is also that of the list
+			own.ForgetLists()
 			a.listStarted(s)
 			a.countListChange()
 		case <-s.changed:
@@ -273,16 +278,26 @@ func (a *Actor) followStarted(s *startedServer) {
 // differ from the tools that were listed before, and a failure is the trouble of the server.
 func (a *Actor) listStarted(s *startedServer) {
 	warnings := a.countWarnings()
-	list, out := a.ownServer.Load().Listed(a.ctx, connect.ToolKind, nil)
+	tools, out := listTools(a.ctx, a.ownServer.Load())
 	a.noteListing(s, out, warnings)
 	if !out.OK() {
 		return
 	}
-	changes := diff.Compare(diff.Snapshot{Tools: s.tools}, diff.Snapshot{Tools: list.Items}, pin.Options())
-	s.tools = list.Items
+	changes := diff.Compare(diff.Snapshot{Tools: s.tools}, diff.Snapshot{Tools: tools}, pin.Options())
+	s.tools = tools
 	if s.Watched != nil && len(changes) > 0 {
 		a.showNotice(a.Factory.Secrets.Text(describeChanges(changes)))
 	}
+}
+
+// listTools lists the tools of a server. It sends nothing to a server that does not declare tools.
+func listTools(ctx context.Context, c *connect.Conn) ([]json.RawMessage, wire.Outcome) {
+	declared, known := c.Declares(connect.ToolKind.Capability)
+	if known && !declared {
+		return nil, wire.Outcome{}
+	}
+	list, out := c.Listed(ctx, connect.ToolKind, nil)
+	return list.Items, out
 }
 
 // Close cancels questions and running requests, removes the view's faults, releases held messages, and

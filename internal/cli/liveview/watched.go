@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/connect"
 	"mcpc/internal/diff"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
@@ -117,13 +116,12 @@ func (a *Actor) countWarnings() int {
 // noteListing notes the outcome of listing the tools of a watched server. A good one ends the trouble, unless
 // the tap has warned since it had written the given number of warnings.
 func (a *Actor) noteListing(s *startedServer, out wire.Outcome, warnings int) {
-	declared, known := a.ownServer.Load().Declares(connect.ToolKind.Capability)
-	mayHaveTools := declared || !known
-	switch {
-	case s.Watched == nil || out.Kind == wire.Signal:
-	case !out.OK() && mayHaveTools:
+	if s.Watched == nil || out.Kind == wire.Signal {
+		return
+	}
+	if !out.OK() {
 		a.setTrouble(troubleOf(out))
-	case warnings == a.countWarnings():
+	} else if warnings == a.countWarnings() {
 		a.setTrouble("")
 	}
 }

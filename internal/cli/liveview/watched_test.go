@@ -277,6 +277,73 @@ func TestWatchedServerIsConnectedAgain(t *testing.T) {
 	awaitGreet(t, v)
 }
 
+// growing is a server without a session that declares nothing at first, then tools, then also prompts. A ping changes
+// that, and writes what its tap would at a restart. It refuses to list what it does not declare, and a subscription
+// before it declares prompts.
+const growing = `
+declared=
+while read -r line; do
+	id=$(printf %s "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+	reply='"error":{"code":-32601,"message":"not found"}'
+	case $line in
+	*'"server/discover"'*) reply='"result":{"supportedVersions":["2026-07-28"],"capabilities":{'$declared'}}' ;;
+	*'"tools/list"'*) [ -n "$declared" ] && reply='"result":{"tools":[]}' ;;
+	*'"prompts/list"'*) [ "$declared" = "${declared#*prompts}" ] || reply='"result":{"prompts":[{"name":"greet"}]}' ;;
+	*'"ping"'*)
+		[ -n "$declared" ] && declared='"tools":{},"prompts":{}' || declared='"tools":{}'
+		reply='"result":{}'
+		echo "mcpc: note: the server was restarted" >&2 ;;
+	esac
+	case $line$declared in *'"subscriptions/listen"'*'"prompts":{}')
+		printf '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{'
+		printf '"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}\n' "$id"
+		continue ;;
+	esac
+	[ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$reply" |
+		sed 's/"result":{/&"resultType":"complete","ttlMs":0,"cacheScope":"private",/'
+done`
+
+// Try shows what a watched server without a session declares after a restart, and lists nothing that it does not declare.
+func TestCapabilitiesAreThoseOfTheRestartedServer(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "2026-07-28")
+	start(t, v, Command{Argv: []string{"sh", "-c", growing}, Watched: []string{"node", "server.js"}})
+	for n := range 3 {
+		c, err := v.Actor.Catalog(t.Context(), "")
+		if err != nil || len(c.Lists) != n {
+			t.Fatalf("%d restarts: %+v, %v", n, c.Lists, err)
+		}
+		restart(t, v)
+	}
+	page, err := v.Rows(t.Context(), view.Query{Filter: "is:error method:*/list", Count: 9})
+	if err != nil || len(page.Rows) > 0 {
+		t.Errorf("%+v, %v", page.Rows, err)
+	}
+}
+
+// restart lets a growing server restart, and waits until its lists are known.
+func restart(t *testing.T, v *View) {
+	t.Helper()
+	before := v.Status().Catalogs
+	v.Actor.ownServer.Load().Do(t.Context(), client.Call{Method: "ping"})
+	awaitStatus(t, v, func(s view.Status) bool { return s.Catalogs > before })
+}
+
+// A watched server that refuses the subscription to its lists is asked again after the next restart.
+func TestRefusedSubscriptionIsRequestedAgain(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "2026-07-28")
+	start(t, v, Command{Argv: []string{"sh", "-c", growing}, Watched: []string{"node", "server.js"}})
+	for _, filter := range []string{"is:error", "is:open"} { // the second restart makes the server accept it
+		awaitStatus(t, v, func(view.Status) bool {
+			page, err := v.Rows(t.Context(), view.Query{Filter: "method:subscriptions/listen " + filter, Count: 1})
+			return err == nil && len(page.Rows) == 1
+		})
+		restart(t, v)
+		restart(t, v)
+	}
+}
+
 // A watched server that cannot be started at first is connected when its file has been mended.
 func TestWatchedServerIsMended(t *testing.T) {
 	t.Parallel()
