@@ -57,7 +57,7 @@ func (page Page) JSON(c *rows.Capture, modified time.Time) ([]byte, error) {
 		Now:      now,
 		Title:    page.Title,
 		File:     true,
-		Findings: judge.ViewFindings,
+		Findings: func(r *rows.Row) ([]view.Finding, error) { return findingsWithoutExcerpts(judge, r) },
 		Words:    judge.Words(),
 	})
 	if err := page.fill(context.Background(), v); err != nil {
@@ -127,4 +127,14 @@ func (d *Page) fill(ctx context.Context, v *view.Views) error {
 	}
 	d.Secrets, err = v.Secrets(ctx, view.Query{})
 	return err
+}
+
+// findingsWithoutExcerpts returns the findings about a row without excerpts: an excerpt has no names around it that
+// tell a cursor from a secret.
+func findingsWithoutExcerpts(judge *recorded.RowFindings, r *rows.Row) ([]view.Finding, error) {
+	findings, err := judge.ViewFindings(r)
+	for i := range findings {
+		findings[i].Got = ""
+	}
+	return findings, err
 }
