@@ -196,6 +196,91 @@ func TestPeerQuestionWhileTyping(t *testing.T) {
 	p.Await(`!document.querySelector('.waiting').hidden`) // nothing is typed
 }
 
+// An asked is an Actor of Try whose servers ask questions that are open until they are answered.
+type asked struct {
+	trying
+	open *sync.Map
+}
+
+func (a asked) Questions() (all []view.Question) {
+	for _, id := range []string{"q1", "q2"} {
+		if _, isOpen := a.open.Load(id); isOpen {
+			all = append(all, view.Question{
+				ID: id, Server: "tea", Method: "elicitation/create", Message: id,
+				Schema: []byte(`{"type":"object","required":["stars"],"properties":{"stars":{"type":"integer","minimum":0,"maximum":5}}}`),
+			})
+		}
+	}
+	return all
+}
+
+func (a asked) Answer(ctx context.Context, id string, answer view.Answer) error {
+	a.open.Delete(id)
+	return a.trying.Answer(ctx, id, answer)
+}
+
+// An askedStatus is a Reader whose status counts the questions of an asked.
+type askedStatus struct {
+	*dummy
+	actor asked
+}
+
+func (a askedStatus) Status() view.Status {
+	s := a.dummy.Status()
+	s.Questions = len(a.actor.Questions())
+	return s
+}
+
+// TestPeerQuestionKeys checks that Ctrl+Enter validates and accepts an answer, and that the focus then goes to the next
+// question, and after the last one back to the field of Try that had it.
+func TestPeerQuestionKeys(t *testing.T) {
+	a := asked{newTrying(), &sync.Map{}}
+	r := askedStatus{newDummy(), a}
+	p, _ := openTry(t, r, a)
+	p.Eval(`document.querySelectorAll('.try-list .row')[1].click()`, nil)
+	p.Await(`document.activeElement.matches('.offer .form input')`)
+	p.Type("tea")
+	p.Await(`document.activeElement.value === 'tea'`)
+	const ctrlEnter = `void document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true }))`
+	p.Eval(ctrlEnter, nil)
+	p.Await(`document.querySelector('.offer [role=status]')`)
+	a.open.Store("q1", true)
+	a.open.Store("q2", true)
+	r.change()
+	for i, question := range []string{"q1", "q2"} {
+		p.Await(`document.activeElement.matches('#questions input') && document.activeElement.closest('.ask').textContent.includes('` + question + `')`)
+		p.Await(`document.querySelector('#questions label').textContent.endsWith('integer 0 to 5')`)
+		p.Type("9")
+		p.Await(`document.activeElement.value === '9'`)
+		p.Eval(ctrlEnter, nil)
+		p.Await(`document.querySelector('#questions .wrong').textContent === 'must be at most 5, got 9'`)
+		p.Type("2")
+		p.Await(`document.activeElement.value === '2'`)
+		p.Eval(ctrlEnter, nil)
+		eventually(t, "the question is not answered", func() bool { return len(a.Questions()) == 1-i })
+		r.change()
+	}
+	p.Await(`document.activeElement.matches('.offer .form input') && !document.querySelector('.waiting')`)
+	if want := `["answer","q2",{"action":"accept","content":{"stars":2}}]`; !slices.Contains(a.deeds(), want) {
+		t.Errorf("did %q, want %s", a.deeds(), want)
+	}
+	p.Eval(`document.activeElement.blur()`, nil)
+	p.Type("X")
+	p.Await(`!document.querySelector('.offer [role=status]')`)
+}
+
+// TestPeerNoticed checks that the answer begins with the first finding and the number of lines of stderr, which open their
+// tabs, and that the summary begins with the finding.
+func TestPeerNoticed(t *testing.T) {
+	p, _ := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})
+	for _, text := range []string{"4 findings: plain words plain words Got: plain words", "stderr: 4 lines"} {
+		p.Eval(`void (location.hash = 'v=table&d=1&row=1.3&tab=answer')`, nil)
+		click(t, p, "#panel", text)
+		p.Await(`!document.querySelector('#tab-answer[aria-selected=true]')`)
+	}
+	p.Await(`document.querySelector('#tab-summary[aria-selected=true]') && document.querySelector('#panel').textContent.startsWith('4 findings: ')`)
+}
+
 // TestPeerShowEverything checks that C removes the filter, the chosen exchange and the conversation.
 func TestPeerShowEverything(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})

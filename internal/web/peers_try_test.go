@@ -94,7 +94,7 @@ func (a trying) Request(ctx context.Context, r view.Request) (view.Sent, error) 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if *a.dead != "" {
-		return view.Sent{}, errors.New(*a.dead)
+		return view.Sent{Key: "1.3", Text: *a.dead}, nil
 	}
 	if r.Name == "send" && !r.Confirmed {
 		return view.Sent{Confirm: "Really send it?"}, nil
@@ -349,13 +349,84 @@ func TestPeerTryTrouble(t *testing.T) {
 	r.change()
 	p.Await(`[...document.querySelectorAll('.bar[role=alert]')].some(e => e.textContent.includes('SyntaxError <b>'))`)
 	p.Eval(`document.querySelector('.offer .main').click()`, nil)
-	p.Await(`document.querySelector('.offer .failed')`)
+	p.Await(`document.querySelector('.offer .failed') && document.querySelector('.detail .title').textContent.includes('1.3')`)
 	p.Eval(`document.querySelector('.bar[role=alert] button').click()`, nil)
 	p.Await(`document.querySelector('dialog pre').textContent === 'listening <b>\nready'`)
 	p.Type(kb.Escape)
 	r.trouble.Store("")
 	r.change()
-	p.Await(`!document.querySelector('.bar[role=alert]') && !document.querySelector('.offer .failed')`)
+	p.Await(`!document.querySelector('.bar[role=alert]') && !document.querySelector('.offer .failed') && !document.querySelector('.detail')`)
+}
+
+// changingSchema is trying with another schema of the tool slow.
+type changingSchema struct {
+	trying
+	schema *atomic.Value // a string
+}
+
+func (a changingSchema) Catalog(ctx context.Context, target string) (view.Catalog, error) {
+	c, err := a.trying.Catalog(ctx, target)
+	c.Lists[0].Offers[1].Schema = json.RawMessage(a.schema.Load().(string))
+	return c, err
+}
+
+// TestPeerTrySchemaChanges checks that a new schema drops the arguments that lost their field, says so, keeps the others, and
+// leaves the focus in the form.
+func TestPeerTrySchemaChanges(t *testing.T) {
+	a := changingSchema{newTrying(), &atomic.Value{}}
+	a.schema.Store(`{"properties":{"a":{"type":"string"},"b":{"type":"string"},"in":{"type":"object","required":["d","e"],` +
+		`"properties":{"d":{"type":"boolean"},"e":{"type":"boolean"}}}},"required":["in"]}`)
+	r := changingLists{newDummy()}
+	p, _ := openTry(t, r, a)
+	p.Eval(`document.querySelectorAll('.try-list .row')[1].click()`, nil)
+	p.Await(`document.querySelector('.offer h2').textContent === 'slow' && document.querySelectorAll('.offer .field').length === 4`)
+	click(t, p, ".offer .form", "JSON")
+	p.Await(`document.querySelector('.offer textarea')`)
+	p.Eval(`(e => { e.value = '{"a":"1","b":"2","in":{"d":true,"e":true},"other":3}'; e.dispatchEvent(new Event('input', { bubbles: true })); })(document.querySelector('.offer textarea'))`, nil)
+	p.Await(settled)
+	click(t, p, ".offer .form", "Fields")
+	p.Await(`document.querySelectorAll('.offer .field').length === 4`)
+	const field = `document.activeElement.closest('.offer .field')?.textContent.split(' ')[0]`
+	p.Eval(`[...document.querySelectorAll('.offer .field')].find(f => f.textContent.startsWith('b')).querySelector('input').focus()`, nil)
+	p.Await(field + ` === 'b'`)
+	change := func(schema string) {
+		a.schema.Store(schema)
+		r.change()
+	}
+	change(`{"properties":{"a":{"type":"string"},"b":{"type":"array"},"in":{"type":"object","properties":{"d":{"type":"boolean"}}}}}`)
+	p.Await(`document.activeElement.matches('textarea') && ` + field + ` === 'b'`)
+	p.Await(`document.querySelector('.toast').textContent.includes('e is no argument of slow any more.')`)
+	click(t, p, ".offer", "Save as step")
+	p.Await(`document.querySelector('dialog[open] pre').textContent.includes('- call: echo')`)
+	want := `["step",{"target":"demo","kind":"tool","name":"slow","arguments":{"a":"1","b":"2","in":{"d":true},"other":3}},""]`
+	if did := a.deeds(); !slices.Contains(did, want) {
+		t.Errorf("did %q, want %s", did, want)
+	}
+	p.Type(kb.Escape)
+	p.Await(`!document.querySelector('dialog')`)
+	p.Eval(`document.querySelector('.offer textarea').focus()`, nil)
+	change(`{"properties":{"a":{"type":"string"}}}`)
+	p.Await(`document.querySelector('.toast').textContent.includes('b, in are no arguments of slow any more.')`)
+	p.Await(field + ` === 'a'`)
+}
+
+// TestPeerTryDetail checks that the detail beside the form is of its request: while one runs, it shows no other exchange, and
+// another offer closes it.
+func TestPeerTryDetail(t *testing.T) {
+	a := lateQuestion{newTrying(), make(chan struct{})}
+	p, _ := openTry(t, newDummy(), a)
+	p.Eval(`void (location.hash = 'v=try&server=demo&kind=tool&offer=no-arguments&d=1&row=1.2&tab=answer')`, nil)
+	p.Await(`document.querySelector('.offer h2').textContent === 'no-arguments' && document.querySelector('.detail .title').textContent.includes('1.2')`)
+	click(t, p, ".offer", "Call")
+	p.Await(`document.querySelector('.detail').textContent === 'Running…'`)
+	close(a.asked)
+	click(t, p, "dialog", "Send")
+	p.Await(`document.querySelector('.detail .title').textContent.includes('1.3')`)
+	p.Eval(`document.querySelectorAll('.try-list .row')[2].click()`, nil)
+	p.Await(settled)
+	p.Await(`document.querySelector('.detail')`) // the same offer
+	p.Eval(`document.querySelectorAll('.try-list .row')[1].click()`, nil)
+	p.Await(`document.querySelector('.offer h2').textContent === 'slow' && !document.querySelector('.detail')`)
 }
 
 // TestPeerTryKinds searches, gets a prompt with completion, reads a resource and subscribes to it, by keys.

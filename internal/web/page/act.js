@@ -1,11 +1,10 @@
 // What can be done: actions with their keys, buttons and dialogs, questions and held messages.
-import { useEffect, useRef, useState } from './vendor/hooks.mjs';
+import { useEffect, useLayoutEffect, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, set, showToast, openDialog, closeDialog, shownQuery as shown, showError, everything, showRow, formatTime, formatSeconds, countNoun, quoteValue, tryParseJSON, safeURL, isAborted, views, shownViews, requestTitle, showsRows, newConversations } from './lib.js';
 import { Dialog, FilterInput, Pick, Tree, Link, Markdown, nav, ask, onDialogOpened, onCtrlEnter, copyText, rowTone } from './ui.js';
 import { Form, defaultValues } from './form.js';
 import { useDocs, moveTab } from './views.js';
-import { Login, logIn, canHelp } from './login.js';
-import { Output, Step, openTry, openTryOf, showTry, focusForm, inTry } from './try.js';
+import { Login, Output, Step, canHelp, logIn, openTry, openTryOf, showTry, focusForm, inTry } from './try.js';
 
 let data;
 export const useData = d => { data = d; };
@@ -20,6 +19,20 @@ function focusWhenDrawn(id, inside, tries = 60) {
   const e = document.getElementById(id);
   if (e && e.offsetParent) (inside && e.querySelector(inside) || e).focus(); else if (tries) requestAnimationFrame(() => focusWhenDrawn(id, inside, tries - 1));
 }
+// openQuestion opens the questions, and focuses the first field. focusedBefore had the focus before.
+let focusedBefore;
+function openQuestion() {
+  const on = document.activeElement;
+  if (on !== document.body && !on.closest('.waiting')) focusedBefore = on;
+  set({ waiting: 'questions' });
+  focusWhenDrawn('questions', 'input, select, textarea');
+}
+// leaveQuestion moves the focus from a removed question to the next one, or to where it was before, or to the list.
+const leaveQuestion = () => requestAnimationFrame(() => {
+  if (S.waiting && S.questions.length) return openQuestion();
+  (focusedBefore && focusedBefore.isConnected ? focusedBefore : nav.list && nav.list.box)?.focus();
+  focusedBefore = null;
+});
 // focusFilter focuses the filter, at the start of a new word, or the search of Try.
 function focusFilter() {
   const line = document.getElementById('filter');
@@ -73,12 +86,12 @@ const actions = [
   { key: 'A', name: 'Connect to a URL or demo', when: () => S.status.home, need: powerReason('call'), run: () => { set({ view: 'home' }); focusWhenDrawn('add'); } },
   { key: 'R', name: () => S.view === 'try' ? 'Ask the server again' : 'Ask the servers of Home again', when: () => S.status.home || S.view === 'try', need: powerReason('call'), run: () => { if (S.view === 'try') return inTry.reload(); set({ view: 'home' }); checkServers(); } },
   { key: 'L', name: 'Log in to the server', when: () => S.view === 'home' ? nav.item : S.view === 'try' ? S.server : hasRow(), need: powerReason('call'), run: () => S.view === 'home' ? logInTo(nav.item.name) : S.view === 'try' ? logInTo(S.server) : withRow(r => canHelp(r) ? logInTo(r.target) : set({ toast: 'Log in: this exchange was not refused with HTTP 401 or 403. In Home, L logs in to a server.', bad: true })), bar: () => canHelp(S.picked) },
-  { key: 'O', name: 'What the server wrote to standard error', when: () => S.status.output, run: () => openDialog('output') },
+  { key: 'O', name: 'What the server wrote to standard error', when: () => S.status.own || S.status.output, run: () => S.status.output ? openDialog('output') : showToast('The server has written nothing to standard error.') },
   { key: 'X', name: 'Cancel the request or the task of Try', when: () => S.view === 'try', run: () => inTry.cancel() },
   { key: 'u', name: 'Subscribe to the resource of Try', when: () => S.view === 'try', run: () => inTry.subscribe() },
   { key: 'm', name: 'Mark', when: hasRow, need: powerReason('mark'), run: () => withRow(r => setMark(r, !r.mark, r.note || '')), bar: true },
   { key: 'n', name: 'Note…', when: hasRow, need: powerReason('mark'), run: () => withRow(row => openDialog('note', { row })), bar: true },
-  { key: 'a', name: 'Answer the server', when: hasAny('questions'), run: () => { set({ waiting: 'questions' }); focusWhenDrawn('questions', 'input, select, textarea'); } },
+  { key: 'a', name: 'Answer the server', when: hasAny('questions'), run: openQuestion },
   { key: 'i', name: 'Hold messages…', need: powerReason('intercept'), run: () => openDialog('intercept') },
   { key: 'I', name: 'Release all messages', need: powerReason('intercept'), run: () => holdNothing() },
   { key: 'e', name: 'Edit the held message', when: hasAny('held'), run: () => { set({ waiting: 'held' }); focusWhenDrawn('held-text'); } },
@@ -366,17 +379,18 @@ const left = until => until && Date.parse(until) > 0 ? `${formatSeconds(Math.max
 function Question({ x: q, first }) {
   const sampling = q.method === 'sampling/createMessage', roots = q.method === 'roots/list';
   const [text, setText] = useState(JSON.stringify(sampling ? { role: 'assistant', content: { type: 'text', text: '' }, model: 'person' } : roots ? { roots: [] } : defaultValues(q.schema), null, 2));
-  const check = useRef(), answer = async action => {
+  const check = useRef(), box = useRef(), answer = async action => {
     if (action === 'accept' && check.current && !await check.current()) return;
     const { value, error } = tryParseJSON(text);
     if (action === 'accept' && error) return showError(new Error('The answer is not JSON: ' + error));
     postAndShow('answer', { id: q.id, action, ...(action === 'accept' && !q.url ? { content: value } : {}) }, 'Answered.');
   };
+  useLayoutEffect(() => () => { if (box.current.contains(document.activeElement)) leaveQuestion(); }, []);
   const host = q.url && safeURL(q.url) ? new URL(q.url).host : '';
-  return html`<section class="ask" id=${first ? 'questions' : undefined} tabindex="-1" aria-label=${`${q.server} asks`}><h2>? ${q.server} asks: ${q.method}${q.watched && html` <span class="dim">in the place of the client</span>`} <span class="dim" aria-hidden="true">${left(q.until)}</span></h2>
+  return html`<section class="ask" ref=${box} onKeyDown=${onCtrlEnter(() => answer('accept'))} id=${first ? 'questions' : undefined} tabindex="-1" aria-label=${`${q.server} asks`}><h2>? ${q.server} asks: ${q.method}${q.watched && html` <span class="dim">in the place of the client</span>`} <span class="dim" aria-hidden="true">${left(q.until)}</span></h2>
     <p class="text">${q.message}</p>
     ${q.url ? html`<p>It wants you to open a page of <b>${host || 'an unknown host'}</b>: <${Link} url=${q.url} /></p>` : html`${(sampling || roots) && q.params && html`<${Tree} value=${q.params} open=${2} />`}<${Form} schema=${q.schema} text=${text} onText=${setText} label="Answer" check=${check} />`}
-    <div class="buttons"><button class="main" onClick=${() => answer('accept')}>Accept</button><span class="space"></span><button onClick=${() => answer('decline')}>Decline</button><button onClick=${() => answer('cancel')}>Cancel</button></div></section>`;
+    <div class="buttons"><button class="main" onClick=${() => answer('accept')}>Accept <kbd>Ctrl ↵</kbd></button><span class="space"></span><button onClick=${() => answer('decline')}>Decline</button><button onClick=${() => answer('cancel')}>Cancel</button></div></section>`;
 }
 
 // indent returns JSON on several lines, and other text unchanged.
@@ -413,4 +427,25 @@ export function WaitingBar() {
     ${holds && html`${part('holding', held.length ? 'e' : 'i', `‖ Holding ${status.wanted || 'every message'}: ${countNoun(status.held || 0, 'message')} held`)}${first && html`<span aria-hidden="true">first: ${left(first)}</span>`}<button onClick=${() => runActionByKey('I')}>Let all go (I)</button>`}
     ${faults.length > 0 && part('', 'B', `${countNoun(faults.length, 'fault')} set: ${faults.map(f => `${f.kind} ${f.request}`).join(', ')}`)}
     ${fresh > 0 && part('', 'w', `● ${countNoun(fresh, 'new conversation')}`)}</div>`;
+}
+
+// AppButton shows the app of a tool. call has the target and the tool; read(), if given, returns its arguments and its result.
+export function AppButton({ call, read }) {
+  const no = powerReason('call')() || (read ? '' : 'call the tool first');
+  return html`<button class="act" aria-disabled=${!!no} title=${no ? 'Show app: ' + no : 'Render the page of the tool'} onClick=${() => no ? set({ toast: 'Show app: ' + no, bad: true }) : showApp(call, read)}>Show app</button>`;
+}
+async function showApp(call, read) {
+  showToast('Reading the app…');
+  try {
+    const { input, result } = await read();
+    const app = await postConfirmed('app', call), { AppPanel } = await import('./app.js');
+    set({ toast: '', app: app ? { ...app, call, input, result, Panel: AppPanel, at: Date.now() } : null });
+  } catch (e) { showError(e); }
+}
+// recordedCall reads the arguments and the result of a recorded call.
+export async function recordedCall(data, key, detail) {
+  const d = detail || await data.get('row', { key });
+  const read = async body => body && tryParseJSON(body.cut ? await data.body({ key, frame: body.frame }) : body.text).value;
+  const [request, response] = [await read(d.request), await read(d.response)];
+  return { input: request && request.params && request.params.arguments, result: response && response.result };
 }

@@ -1,6 +1,6 @@
 // The form for a JSON value, made from a JSON Schema. A part that it cannot draw is edited as JSON.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, isRaw, tryParseJSON, joinPointer } from './lib.js';
+import { html, clean, isRaw, tryParseJSON, joinPointer } from './lib.js';
 import { Pick, focusFirst } from './ui.js';
 import { post } from './act.js';
 
@@ -91,6 +91,15 @@ function isFit(s, v, root) {
   return !isObject(v) || (s.required || []).every(name => Object.hasOwn(v, name)) && Object.entries(s.properties || {}).every(([name, p]) => !Object.hasOwn(v, name) || !(p = resolve(p, root), p.const !== undefined || p.enum) || isFit(p, v[name], root));
 }
 
+// dropGone returns a value without the members that had a field in the schema was and have none in the schema is. It adds
+// their names to gone.
+export function dropGone(value, was, is, gone, wasRoot = was, isRoot = is) {
+  const old = resolve(was, wasRoot).properties, { properties } = resolve(is, isRoot);
+  if (!isObject(value) || !old || !properties) return value;
+  const has = (object, name) => Object.hasOwn(object, name);
+  return Object.fromEntries(Object.entries(value).filter(([k]) => !has(old, k) || has(properties, k) || !gone.push(k)).map(([k, v]) => [k, has(old, k) ? dropGone(v, old[k], properties[k], gone, wasRoot, isRoot) : v]));
+}
+
 // apply returns the value after a change: a new value, or a function of the old one. A field changes its part of what the
 // form has now, which may not be drawn yet.
 const apply = (change, was) => typeof change === 'function' ? change(was) : change;
@@ -177,6 +186,14 @@ function Items({ schema, root, value, put, depth, label, at, problems }) {
     <button onClick=${add}>Add ${label}</button>`;
 }
 
+// limitsOf describes the valid numbers or lengths, or returns ''. The largest integers that JavaScript has exactly are no
+// limits: generators write them for every integer.
+function limitsOf(s) {
+  const [name, unit] = { string: ['Length', ' character'], array: ['Items', ' item'] }[s.type] || ['imum', ''];
+  const [low, high] = ['min', 'max'].map(end => JSON.stringify(s[end + name])).map(n => /^-?9007199254740991$/.test(n) ? '' : n), units = n => n + unit + (unit && n !== '1' ? 's' : '');
+  return low && high ? `${low} to ${units(high)}` : low ? 'at least ' + units(low) : high ? 'at most ' + units(high) : '';
+}
+
 let ids = 0;
 function Field({ name, schema, root, must, value, put, depth, suggest, at, problems }) {
   problems.paths.add(at);
@@ -188,11 +205,11 @@ function Field({ name, schema, root, must, value, put, depth, suggest, at, probl
   const found = problems.found[at], typed = draft && tryParseJSON(draft);
   const problem = typed && kind === 'number' && typeof typed.value !== 'number' && !isRaw(typed.value) ? `must be a ${schema.type === 'integer' ? 'whole number, such as 42' : 'number, such as 42 or 0.5'}`
     : typed && typed.error ? 'is not JSON: ' + typed.error : found && isSame(found.value, value) ? found.text : undefined;
-  const title = schema.title || name, words = [...new Set([title.toLowerCase() === name.toLowerCase() ? '' : name, schema.type, schema.format])].filter(Boolean).join(' ');
+  const title = schema.title || name, words = [...new Set([title.toLowerCase() === name.toLowerCase() ? '' : name, schema.type, schema.format, limitsOf(schema)])].filter(Boolean).join(' ');
   if (['group', 'list', 'choice'].includes(kind)) {
     const parts = { schema, root, value, put, depth: depth + 1, label: title, must, at, problems }, isShown = kind !== 'group' || value !== undefined;
     const change = (e, v) => { put(v); afterDraw(e, focusFirst); };
-    return html`<fieldset class=${problem && 'invalid'}><legend>${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span></legend>${schema.description && html`<p class="dim text">${schema.description}</p>`}${problem && html`<p class="wrong">${problem}</p>`}
+    return html`<fieldset data-at=${clean(at)} class=${problem && 'invalid'}><legend>${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span></legend>${schema.description && html`<p class="dim text">${schema.description}</p>`}${problem && html`<p class="wrong">${problem}</p>`}
       ${!isShown ? html`<button onClick=${e => change(e, newValue(schema, root))}>Add ${title}</button>` : kind === 'group' ? html`<${Fields} ...${parts} />` : kind === 'list' ? html`<${Items} ...${parts} />` : html`<${Choice} ...${parts} />`}
       ${kind === 'group' && isShown && !must && html`<button onClick=${e => change(e)}>Remove ${title}</button>`}</fieldset>`;
   }
@@ -219,7 +236,7 @@ function Field({ name, schema, root, must, value, put, depth, suggest, at, probl
     : html`<${Text} all=${all} type=${schema.format === 'password' ? 'password' : 'text'} placeholder=${example} value=${value ?? ''} put=${t => put(t === '' && !must ? undefined : t)} suggest=${suggest && (v => suggest(name, v))} />`;
   else input = html`<textarea class="json" spellcheck=${false} ...${all} rows="3" placeholder=${example || 'JSON'} value=${draft ?? jsonText} onInput=${asJSON}></textarea>`;
   const isInput = !['const', 'checks'].includes(kind), head = html`${title}${must && html`<span title="required"> *</span>`} <span class="dim">${words}</span>`;
-  return html`<div class=${problem ? 'field invalid' : 'field'}>${isInput ? html`<label for=${id.current}>${head}</label>` : html`<div>${head}</div>`}
+  return html`<div data-at=${clean(at)} class=${problem ? 'field invalid' : 'field'}>${isInput ? html`<label for=${id.current}>${head}</label>` : html`<div>${head}</div>`}
     <div>${input}${problem && html`<p class="wrong" id=${id.current + 'e'}>${problem}</p>`}${schema.description && html`<p class="dim text" id=${id.current + 'd'}>${schema.description}</p>`}</div></div>`;
 }
 

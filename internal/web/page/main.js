@@ -3,8 +3,7 @@ import { render, Component } from './vendor/preact.mjs';
 import { html, S, set, typeFilter, openDialog, isFollowing, shownTalk, onDraw, saveURL, loadURL, applyTheme, clean, countNoun, formatTime, withoutVersion, showError, shownViews } from './lib.js';
 import { Patterns, FilterInput } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
-import { Home } from './home.js';
-import { Try } from './try.js';
+import { Home, Try } from './try.js';
 import { useData, catchKey, onKey, Button, Dialogs, Confirm, Asking, Waiting, WaitingBar, toggleWord, runActionByKey, showMatching } from './act.js';
 
 const viewComponents = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets, try: Try, home: Home };
@@ -47,7 +46,7 @@ class App extends Component {
     for (const input of ['keydown', 'pointerdown']) addEventListener(input, () => { this.atHome = false; }, true);
     addEventListener('keydown', onKey);
     this.typedAt = 0;
-    addEventListener('input', () => { this.typedAt = Date.now(); });
+    addEventListener('input', e => { if (!e.target.closest('.waiting')) this.typedAt = Date.now(); });
     this.tick = setInterval(() => (S.status.open || S.held.length || S.questions.length) && !document.hidden && this.setState({}), 1000);
     const { data } = this.props;
     data.watch(status => {

@@ -2,9 +2,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, set, isFollowing, shownTalk, orAbsentText, showError, clearError, isRefused, formatTime, formatSeconds, formatBytes, countNoun, showRow, elapsedSeconds, withoutVersion, quoteValue, sizeInPixels, shownQuery, requestTitle, tryParseJSON } from './lib.js';
 import { List, Source, Bar, Tree, Markdown, Pick, nav, takeKeys, rowHeight, rowTone, toneSigns, toneWords, phaseWords } from './ui.js';
-import { openMenu, addToFilter, Actions } from './act.js';
+import { openMenu, addToFilter, Actions, AppButton, recordedCall } from './act.js';
 import { openTryOf } from './try.js';
-import { AppButton, recordedCall } from './appbutton.js';
 
 const stateSign = r => html`<span class=${'tone ' + rowTone(r)} title=${toneWords[rowTone(r)]}>${toneSigns[rowTone(r)]}</span>`;
 const stateHead = html`<span class="sr">state</span>`;
@@ -235,7 +234,7 @@ export function Detail({ data }) {
     if (S.row && S.asked) data.get('rows', { filter: S.asked, only: S.row, count: 1 }).then(p => left || setExcluded(!p.total && !p.pending), () => {});
     return () => { left = true; };
   }, [S.row, S.asked, d && d.row.state]);
-  if (!S.row) return html`<p class="empty">Select an exchange.</p>`;
+  if (!S.row) return html`<p class="empty">${S.run ? 'Running…' : 'Select an exchange.'}</p>`;
   if (!d || d.row.key !== S.row && why) return html`<p class="empty">${why || 'Reading…'}</p>`;
   const r = d.row, tab = tabs.some(([id]) => id === S.tab) ? S.tab : 'summary';
   const counts = { events: d.frames.filter(f => f.kind !== 'head' && f.body).length, wire: d.frames.length, findings: (d.findings || []).length };
@@ -257,13 +256,19 @@ export function Detail({ data }) {
 const Facts = ({ list }) => html`<dl class="facts">${list.map(([k, v]) => html`<dt>${k}</dt><dd>${v}</dd>`)}</dl>`;
 const emptyText = text => html`<p class="empty">${text}</p>`;
 
+// noticed draws the number of findings and the first one, and the number of lines of stderr, each as a button that opens its tab.
+const noticed = ({ findings, stderr }, tab) => {
+  const line = (list, to, text) => list && list.length > 0 && to !== tab && html`<p class="check"><button class="link" onClick=${() => set({ tab: to })}>${text()}</button></p>`;
+  return html`${line(findings, 'findings', () => (([f]) => `${countNoun(findings.length, 'finding')}: ${f.rule} ${f.text}${f.got ? ' Got: ' + f.got : ''}`)(findings))}${line(stderr, 'summary', () => 'stderr: ' + countNoun(stderr.length, 'line'))}`;
+};
+
 const panels = {
-  summary: ({ d, r }) => html`${d.cut && html`<p class="callout cut">✂ ${d.cut}</p>`}${d.why && html`<p class="callout">${d.why}</p>`}${r.failed && r.text && html`<p class="callout failed">${r.text}</p>`}
+  summary: ({ d, r }) => html`${noticed(d, 'summary')}${d.cut && html`<p class="callout cut">✂ ${d.cut}</p>`}${d.why && html`<p class="callout">${d.why}</p>`}${r.failed && r.text && html`<p class="callout failed">${r.text}</p>`}
     <${Facts} list=${d.facts} />${r.note && html`<p class="callout">★ ${r.note}</p>`}
     ${d.lines.length > 0 && html`<h3>Messages</h3><div class="mini">${d.lines.slice(0, 300).map(l => html`<div class="mrow"><span class="time">${formatTime(l.time, true)}</span>${lineArrow(l)}</div>`)}</div>`}
     ${d.stderr && d.stderr.length > 0 && html`<h3>stderr of the server meanwhile</h3><pre>${d.stderr.join('\n')}</pre>`}`,
   request: ({ d, r, data }) => d.request ? html`<${Body} body=${d.request} data=${data} row=${r.key} side="params" wrong=${d.wrong} schema=${d.inputSchema} />` : emptyText('There is no request.'),
-  answer: ({ d, r, data }) => d.response ? html`<${Body} body=${d.response} data=${data} row=${r.key} side="result" schema=${d.outputSchema} draw />` : emptyText(r.state === 'done' ? 'No answer came.' : 'No answer yet.'),
+  answer: ({ d, r, data }) => html`${noticed(d)}${d.response ? html`<${Body} body=${d.response} data=${data} row=${r.key} side="result" schema=${d.outputSchema} draw />` : emptyText(r.state === 'done' ? 'No answer came.' : 'No answer yet.')}`,
   events: ({ d, r, data }) => html`<${Frames} frames=${d.frames.filter(f => f.kind !== 'head' && f.body)} data=${data} row=${r.key} pretty empty="No messages." />`,
   wire: ({ d, r, data }) => html`<${Frames} frames=${d.frames} data=${data} row=${r.key} empty="Nothing was recorded." />`,
   time: ({ d, r }) => {
