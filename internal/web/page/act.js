@@ -379,9 +379,10 @@ const left = until => until && Date.parse(until) > 0 ? `${formatSeconds(Math.max
 function Question({ x: q, first }) {
   const sampling = q.method === 'sampling/createMessage', roots = q.method === 'roots/list';
   const [text, setText] = useState(JSON.stringify(sampling ? { role: 'assistant', content: { type: 'text', text: '' }, model: 'person' } : roots ? { roots: [] } : defaultValues(q.schema), null, 2));
-  const check = useRef(), box = useRef(), answer = async action => {
+  // The last letters may not be drawn yet.
+  const latest = useRef(text), check = useRef(), box = useRef(), answer = async action => {
     if (action === 'accept' && check.current && !await check.current()) return;
-    const { value, error } = tryParseJSON(text);
+    const { value, error } = tryParseJSON(latest.current);
     if (action === 'accept' && error) return showError(new Error('The answer is not JSON: ' + error));
     postAndShow('answer', { id: q.id, action, ...(action === 'accept' && !q.url ? { content: value } : {}) }, 'Answered.');
   };
@@ -389,7 +390,7 @@ function Question({ x: q, first }) {
   const host = q.url && safeURL(q.url) ? new URL(q.url).host : '';
   return html`<section class="ask" ref=${box} onKeyDown=${onCtrlEnter(() => answer('accept'))} id=${first ? 'questions' : undefined} tabindex="-1" aria-label=${`${q.server} asks`}><h2>? ${q.server} asks: ${q.method}${q.watched && html` <span class="dim">in the place of the client</span>`} <span class="dim" aria-hidden="true">${left(q.until)}</span></h2>
     <p class="text">${q.message}</p>
-    ${q.url ? html`<p>It wants you to open a page of <b>${host || 'an unknown host'}</b>: <${Link} url=${q.url} /></p>` : html`${(sampling || roots) && q.params && html`<${Tree} value=${q.params} open=${2} />`}<${Form} schema=${q.schema} text=${text} onText=${setText} label="Answer" check=${check} />`}
+    ${q.url ? html`<p>It wants you to open a page of <b>${host || 'an unknown host'}</b>: <${Link} url=${q.url} /></p>` : html`${(sampling || roots) && q.params && html`<${Tree} value=${q.params} open=${2} />`}<${Form} schema=${q.schema} text=${text} onText=${t => { latest.current = t; setText(t); }} label="Answer" check=${check} />`}
     <div class="buttons"><button class="main" onClick=${() => answer('accept')}>Accept <kbd>Ctrl ↵</kbd></button><span class="space"></span><button onClick=${() => answer('decline')}>Decline</button><button onClick=${() => answer('cancel')}>Cancel</button></div></section>`;
 }
 
