@@ -250,9 +250,11 @@ func (x *rowMaker) newExchangeRow(f *wire.Frame, place wire.Place) *Row {
 	}
 	// RoleBeginning: no request begins it.
 	row.IsSeparate = true
-	row.Method = MethodPipe
 	if f.Stream > 0 && f.Dir == wire.Received {
 		row.Method = MethodStream
+	} else {
+		row.Method = MethodPipe
+		row.FinishSeparate() // its messages wait for nothing
 	}
 	// The stream began with an earlier frame, such as its head.
 	if first := x.pending.frames[place.Ref].frame; first != nil {

@@ -370,7 +370,7 @@ func TestRowsOfScripts(t *testing.T) {
 			},
 			[]string{
 				"42.1 tools/call x ok 0 3ms 0 1 message assigned by guess",
-				"guess 42.1 42.2 (conversation)  open -1 1ms 0 2 notifications",
+				"guess 42.1 42.2 (conversation)  ok 0 1ms 0 2 notifications",
 			},
 		},
 		"lists change on the stream of a call": {
