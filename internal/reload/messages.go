@@ -146,19 +146,6 @@ func (s *Server) sendToProcess(c *clientMessage) {
 	}
 }
 
-// errorPrefix begins the message of the errors that a Server answers requests with.
-const errorPrefix = "mcpc tap: "
-
-// ReasonOf returns why a Server refused a request, and what the process wrote to standard error, from the
-// error that the Server answered with. It returns "" for the error of another program.
-func ReasonOf(e *wire.RPCError) (why, stderr string) {
-	why, hasPrefix := strings.CutPrefix(e.Message, errorPrefix)
-	if !hasPrefix || !e.IsByTap() {
-		return "", ""
-	}
-	return why, text(jsonraw.First(e.Data, "stderr"))
-}
-
 // refuseRequest answers a request of the client with an error, which says that mcpc made it, and what the
 // process wrote to standard error, unless that is "". It drops other messages. The caller locks mu.
 func (s *Server) refuseRequest(m *wire.Message, why, stderr string) {
@@ -169,7 +156,7 @@ func (s *Server) refuseRequest(m *wire.Message, why, stderr string) {
 	data.Text("by", "mcpc")
 	data.TextIfAny("stderr", stderr)
 	failure.Number("code", errorCode)
-	failure.Text("message", errorPrefix+why)
+	failure.Text("message", wire.TapErrorPrefix+why)
 	failure.Raw("data", data.Bytes())
 	s.sendToClient(jsonraw.With(wire.ComposeError(m.ID, errorCode, ""), "error", failure.Bytes()))
 }

@@ -8,6 +8,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
+	"mcpc/internal/wire"
 )
 
 // The largest numbers of lines of the request and the response in the summary.
@@ -64,6 +65,9 @@ func responseSummary(doc *view.Detail) (name, text string) {
 	message := messageOf(doc.Response)
 	if message == nil && doc.Response != nil {
 		return "answer", doc.Response.Text // not JSON, or only the start of it
+	}
+	if m := wire.ParseMessage(message); m.Error != nil && m.Error.IsByTap() {
+		return "", "" // the row and the lines of stderr have what it says
 	}
 	if failure := jsonraw.First(message, "error"); failure != nil {
 		return "error", compactObject(failure)

@@ -81,6 +81,20 @@ func (e *RPCError) IsByTap() bool {
 	return by == "mcpc"
 }
 
+// TapErrorPrefix begins the message of an error that mcpc tap made.
+const TapErrorPrefix = "mcpc tap: "
+
+// TapReason returns why mcpc tap refused the request, and what the server wrote to standard error. It returns "" for
+// the error of another program.
+func (e *RPCError) TapReason() (why, stderr string) {
+	why, hasPrefix := strings.CutPrefix(e.Message, TapErrorPrefix)
+	if !hasPrefix || !e.IsByTap() {
+		return "", ""
+	}
+	stderr, _ = jsonraw.Text(jsonraw.First(e.Data, "stderr"))
+	return why, stderr
+}
+
 // BlamesResult reports whether the error is about the server's own invalid result, which some SDKs
 // report as invalid params. It reports false for an error about a result that the client sent
 // (sampling, elicitation, roots).

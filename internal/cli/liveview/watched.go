@@ -9,7 +9,6 @@ import (
 	"mcpc/internal/diff"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/reload"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
@@ -185,7 +184,7 @@ func troubleOf(out wire.Outcome) string {
 	if e == nil {
 		return failure.Headline(out)
 	}
-	if why, _ := reload.ReasonOf(e); why != "" {
+	if why, _ := e.TapReason(); why != "" {
 		return why
 	}
 	return out.Method + ": " + failure.Headline(out)
@@ -198,7 +197,7 @@ func withoutTap(out wire.Outcome) wire.Outcome {
 	if e == nil {
 		return out
 	}
-	why, stderr := reload.ReasonOf(e)
+	why, stderr := e.TapReason()
 	if why == "" {
 		return out
 	}

@@ -87,6 +87,7 @@ func (m maker) makeDetail(r *rows.Row) (Detail, error) {
 		addCallFacts(&d, x)
 	}
 	d.Stderr = stderrOf(r, m.endOf(r))
+	explainTapError(&d, x)
 	if v.Findings != nil {
 		d.Findings, err = v.Findings(r)
 		d.Row.Findings = max(d.Row.Findings, len(d.Findings))
@@ -120,6 +121,24 @@ func explain(d *Detail) {
 		texts := sliceutil.Map(d.Wrong, func(w Wrong) string { return w.Text })
 		// After the outcome, which is the first fact.
 		d.Facts = slices.Insert(d.Facts, min(1, len(d.Facts)), [2]string{"wrong arguments", strings.Join(texts, "; ")})
+	}
+}
+
+// explainTapError says why mcpc tap refused a request, if it did: no code describes that, and the error has the end of
+// what the server wrote to stderr.
+func explainTapError(d *Detail, x *wire.Exchange) {
+	m := wire.ParseMessage(x.Response.Raw)
+	if m.Error == nil {
+		return
+	}
+	why, stderr := m.Error.TapReason()
+	if why == "" {
+		return
+	}
+	d.Row.Text = why
+	d.Facts = slices.DeleteFunc(d.Facts, func(f [2]string) bool { return f[0] == "error code" || f[0] == "text" })
+	if stderr != "" {
+		d.Stderr = strings.Split(strings.TrimSpace(stderr), "\n")
 	}
 }
 

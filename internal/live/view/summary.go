@@ -119,6 +119,9 @@ var entryNouns = map[string]string{
 func responseWords(method string, f wire.Frame) string {
 	m := wire.ParseMessage(f.Raw)
 	if m.Error != nil {
+		if why, _ := m.Error.TapReason(); why != "" {
+			return cutText(why, maxLong)
+		}
 		return fmt.Sprintf("error %d: %s", m.Error.Code, cutText(m.Error.Message, maxLong))
 	}
 	result, err := m.ResultMembers()

@@ -188,7 +188,7 @@ func headline(o wire.Outcome) string {
 	return texts.label + ": " + text
 }
 
-// rpcHeadline returns the headline for an RPC error: its code and message.
+// rpcHeadline returns the headline for an RPC error: its code and message, or the reason of mcpc tap.
 func rpcHeadline(o wire.Outcome) string {
 	e := o.RPCError()
 	if e == nil && o.Text == "" {
@@ -197,11 +197,17 @@ func rpcHeadline(o wire.Outcome) string {
 	if e == nil {
 		return "protocol error: " + o.Text
 	}
+	if why, _ := e.TapReason(); why != "" {
+		return jsonraw.Excerpt([]byte(why), maxHeadline)
+	}
 	return protocolError(e.Code, e.Message)
 }
 
+// maxHeadline is the maximum number of bytes of an error's message in a headline.
+const maxHeadline = 500
+
 func protocolError(code int64, message string) string {
-	return fmt.Sprintf("protocol error %d %q", code, jsonraw.Excerpt([]byte(message), 500))
+	return fmt.Sprintf("protocol error %d %q", code, jsonraw.Excerpt([]byte(message), maxHeadline))
 }
 
 // shortHeadline returns the headline with the first line of the error's message only, because the
@@ -211,7 +217,7 @@ func shortHeadline(st term.Style, o wire.Outcome) string {
 		return headline(o)
 	}
 	first, _, hasMoreLines := strings.Cut(o.RPCError().Message, "\n")
-	if !hasMoreLines {
+	if !hasMoreLines || o.RPCError().IsByTap() {
 		return headline(o)
 	}
 	// A bracket at the end begins the JSON of the next lines.

@@ -291,6 +291,15 @@ func TestBodiesAndStderrAreBounded(t *testing.T) {
 	}
 }
 
+func TestHeadlineOfTapErrorIsItsReason(t *testing.T) {
+	o := wire.Outcome{Kind: wire.RPCFailed, Message: &wire.Message{Error: &wire.RPCError{
+		Code: -32000, Message: "mcpc tap: the server ended: exit status 1", Data: []byte(`{"by":"mcpc"}`),
+	}}}
+	if got := Headline(o); got != "the server ended: exit status 1" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestCodeMeaning(t *testing.T) {
 	for code, want := range map[int64]string{
 		-32601: "method not found", -32002: "resource not found", -32010: "does not define", -32050: "not defined",
