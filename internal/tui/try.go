@@ -888,7 +888,7 @@ func (m *model) drawNoOffers(w int) []drawn {
 func offerCell(o *view.Offer, head string) cells.Span {
 	switch head {
 	case "":
-		if o.Refused != "" {
+		if o.Refused != "" || o.SchemaError != "" {
 			return cells.Text(cells.Bad, "!")
 		}
 		if o.Destructive {
@@ -911,6 +911,7 @@ func offerCell(o *view.Offer, head string) cells.Span {
 // offerText describes an offer.
 func offerText(o *view.Offer, add func(r cells.Role, text string)) {
 	add(cells.Bad, o.Refused)
+	add(cells.Bad, o.SchemaError)
 	if o.Destructive {
 		add(cells.Warn, "it may change or delete something: the view asks before it calls it")
 	}

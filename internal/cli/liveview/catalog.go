@@ -113,7 +113,8 @@ func offersOf(kind connect.Kind, entries connect.Entries) []view.Offer {
 	for _, t := range entries.Tools {
 		offers = append(offers, view.Offer{
 			Kind: kind.One, Name: t.Name, Title: t.Title, Description: t.Description,
-			Schema: t.InputSchema, ReadOnly: t.Hints.OnlyReads(), Destructive: t.Hints.IsDestructive(), App: t.UI,
+			Schema: t.InputSchema, SchemaError: view.SchemaError(t.InputSchema),
+			ReadOnly: t.Hints.OnlyReads(), Destructive: t.Hints.IsDestructive(), App: t.UI,
 		})
 	}
 	for _, p := range entries.Prompts {

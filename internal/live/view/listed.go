@@ -108,13 +108,22 @@ func (l *Lists) definition(raw json.RawMessage) *Definition {
 			InputSchema: members.Value("inputSchema"),
 		}
 		d.Schema = problem.Text
-	} else if _, _, err := validate.Compile(tool.InputSchema); err != nil {
-		d.Schema = err.Error()
-	} else if kind := jsonraw.First(tool.InputSchema, "type"); string(kind) != `"object"` {
-		d.Schema = fmt.Sprintf(`/inputSchema/type must be "object", got %s`, cmp.Or(jsonraw.Excerpt(kind, 40), "nothing"))
+	} else if text := SchemaError(tool.InputSchema); text != "" {
+		d.Schema = text
 	}
 	l.tools[string(own)] = d
 	return d
+}
+
+// SchemaError returns why clients cannot use an input schema, or "".
+func SchemaError(schema json.RawMessage) string {
+	if _, _, err := validate.Compile(schema); err != nil {
+		return err.Error()
+	}
+	if kind := jsonraw.First(schema, "type"); string(kind) != `"object"` {
+		return fmt.Sprintf(`/inputSchema/type must be "object", got %s`, cmp.Or(jsonraw.Excerpt(kind, 40), "nothing"))
+	}
+	return ""
 }
 
 // Tool returns the definition of a called tool, or nil if no definition is known. It prefers the

@@ -57,6 +57,8 @@ type Offer struct {
 	MIMEType    string `json:"mimeType,omitempty"`
 	// Schema is the JSON Schema of the arguments; nil for resources and tasks.
 	Schema json.RawMessage `json:"schema,omitempty"`
+	// SchemaError is the reason why clients cannot use the schema of a tool, or "".
+	SchemaError string `json:"schemaError,omitempty"`
 	// Refused is the reason why the view cannot request it, or "".
 	Refused     string `json:"refused,omitempty"`
 	ReadOnly    bool   `json:"readOnly,omitempty"`
