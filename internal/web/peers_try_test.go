@@ -65,7 +65,7 @@ func (a trying) Catalog(_ context.Context, target string) (view.Catalog, error) 
 			Kind: "tool", Name: "send", Title: "Send a parcel", Description: "Sends it somewhere.", Schema: json.RawMessage(nestedSchema),
 			Command: command, Destructive: true, Last: &view.LastGood{Key: "1.2", Arguments: json.RawMessage(`{"name":"Ann","how":{"kind":"hand","at":"door"}}`)},
 		},
-		{Kind: "tool", Name: "slow", Description: "Waits for its end.", Schema: text},
+		{Kind: "tool", Name: "slow", Description: "Waits for its end.", Schema: text, SchemaError: "no <schema>"},
 		{Kind: "tool", Name: "no-arguments", Schema: json.RawMessage(`{"type":"object"}`), ReadOnly: true},
 	}
 	for i := range a.tools {
@@ -187,6 +187,8 @@ func TestPeerTryFocus(t *testing.T) {
 	}
 	pick(1)
 	p.Await(`document.activeElement.matches('.offer .form input')`)
+	p.Await(`document.querySelector('.offer .wrong').textContent === 'Input schema: no <schema>'`)
+	p.Await(`[...document.querySelectorAll('.try-list .wrong')].map(e => e.closest('.row').textContent).join() === 'slow !'`)
 	p.Type("pb1")
 	p.Await(`document.querySelector('.offer .form input').value === 'pb1'`)
 	p.Eval(`document.querySelector('.try-list').focus()`, nil)
