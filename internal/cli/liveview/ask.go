@@ -26,7 +26,16 @@ type user struct {
 
 func (u *user) CanAsk() bool { return true }
 
-func (u *user) HintText(hint wire.Hint) string { return u.a.Factory.HintText(hint) }
+func (u *user) HintText(hint wire.Hint) string {
+	text := u.a.Factory.HintText(hint.WithoutVerbose(maxVerbose))
+	if hint != hint.WithoutVerbose(maxVerbose) && u.a.hasOutput() {
+		text = strings.TrimPrefix(text+"; O shows what the server wrote to stderr", "; ")
+	}
+	return text
+}
+
+// maxVerbose is the highest level of -v, which a view cannot set.
+const maxVerbose = 3
 
 // Input returns the text of an argument. It reads neither files nor standard input.
 func (u *user) Input(arg string) (raw []byte, from string, err error) {

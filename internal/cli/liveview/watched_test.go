@@ -241,6 +241,20 @@ func TestServerOutputIsBoundedAndWithoutSecrets(t *testing.T) {
 	}
 }
 
+// A hint at a flag that a view cannot set names the key that shows the same, if the server has written something.
+func TestHintNamesTheKeyOfTheOutput(t *testing.T) {
+	t.Parallel()
+	v := tryView(t, "2025-11-25")
+	hint := wire.Hint("check the server's log; ") + wire.Verbose(1, "its stderr")
+	before := v.Actor.user.HintText(hint)
+	v.Actor.addOutput([]byte("broken"))
+	after := v.Actor.user.HintText(hint)
+	want := "check the server's log"
+	if before != want || after != want+"; O shows what the server wrote to stderr" {
+		t.Errorf("got %q, then %q", before, after)
+	}
+}
+
 // The most severe changes come first, and the rest is counted.
 func TestDescribeChanges(t *testing.T) {
 	tool := func(name string) diff.Subject { return diff.Subject{Kind: diff.Tool, Name: name} }
