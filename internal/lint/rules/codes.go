@@ -46,9 +46,9 @@ var (
 	preRelease = map[int64]int64{-32001: -32020, -32003: -32021, -32004: -32022}
 )
 
-// errorCode returns the code of a JSON-RPC error, 0 if the message is no error.
+// errorCode returns the code of a JSON-RPC error, 0 if the message is no error or mcpc tap made it.
 func errorCode(e *conv.Event) int64 {
-	if e.Message.Error == nil {
+	if e.Message.Error == nil || e.Message.Error.IsByTap() {
 		return 0
 	}
 	return e.Message.Error.Code
