@@ -114,7 +114,11 @@ func (m *model) drawDetail(w, h int) []drawn {
 	clock := m.screenClock()
 	clock.loadedAt = d.loadedAt // the lists may have been read long before
 	tabs, _ := d.drawTabs(w, m.focus == paneDetail)
-	lines := []drawn{{Line: d.drawTitle(clock)}, {Line: tabs}}
+	title := d.drawTitle(clock)
+	if isBefore := d.doc != nil && m.try.running != nil && d.doc.Row.Time.Before(m.try.sentAt); isBefore {
+		title = append(cells.TextLine(cells.Warn, " before:"), title...)
+	}
+	lines := []drawn{{Line: title}, {Line: tabs}}
 	if d.err != nil {
 		d.lines = plainLines(cells.Wrap(cells.Bad, d.err.Error(), w-2))
 	} else if d.doc == nil {

@@ -328,7 +328,7 @@ func (m *model) formHints() []string {
 	}
 	hints = append(hints, "Tab next")
 	if m.act.request == nil {
-		return append(hints, "Ctrl-S accept", "Esc back to the list, answers are kept")
+		return append(hints, "Ctrl-S accept", "Ctrl-X decline", "Esc back, answers are kept", "F1 keys")
 	}
 	if q == nil {
 		hints = []string{"Enter press", "←→ button", "Tab next", "1 talk"}
@@ -340,7 +340,7 @@ func (m *model) formHints() []string {
 	if q != nil && q.input.isSelected {
 		hints = append(hints, "←→ edit the text, typing replaces it")
 	}
-	return hints
+	return append(hints, "F1 keys")
 }
 
 // listHints returns the keys of the list of the current view.

@@ -295,6 +295,28 @@ func (q *field) dropFormer(former *field) []string {
 	return dropped
 }
 
+// resetMisfits gives fields whose value is not of the type of their schema the input of that type, without the
+// value unless it is a text. It returns their names.
+func (q *field) resetMisfits() []string {
+	var names []string
+	for i, child := range q.children {
+		names = append(names, child.resetMisfits()...)
+		if child.shape != singleShape || child.Kind != question.Other || child.isOthers {
+			continue
+		}
+		fresh := newField(schema.Property{Name: child.Name, Schema: child.schema, Required: child.Required}, nil, q)
+		if fresh.Kind == question.Other && fresh.shape == singleShape {
+			continue // its schema has no type
+		}
+		if fresh.Kind == question.Text {
+			fresh.input = newInput(jsonraw.TextOrRaw(json.RawMessage(child.input.Text())))
+		}
+		q.children[i] = fresh
+		names = append(names, child.Name)
+	}
+	return names
+}
+
 // addItem adds an item to a list.
 func (q *field) addItem(value json.RawMessage) {
 	item, _ := q.schema.Item()

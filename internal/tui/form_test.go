@@ -305,6 +305,22 @@ func TestMembersWithoutFieldCanBeRemoved(t *testing.T) {
 	}
 }
 
+// A value that is not of the type that the schema has after a change gives way to the input of that type.
+func TestMisfitsGetTheInputOfTheirType(t *testing.T) {
+	const schema = `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"string"},"c":{"enum":["mm","m"]},"d":{}}}`
+	f := newForm(json.RawMessage(schema), json.RawMessage(`{"a":[1],"b":3,"c":"cm","d":[2]}`), "Call")
+	if got := strings.Join(f.root.resetMisfits(), " "); got != "b c" {
+		t.Errorf("reset: %s", got)
+	}
+	focus(t, f, "a")
+	press(f, "backspace", "backspace", "backspace", "7")
+	focus(t, f, "c")
+	press(f, "mm")
+	if got, ok := f.Content(); !ok || string(got) != `{"a":7,"b":"3","c":"mm","d":[2]}` {
+		t.Errorf("%s, %t", got, ok)
+	}
+}
+
 func TestFormOfHostileSchemaIsBounded(t *testing.T) {
 	many := `{"type":"object","properties":{`
 	for i := range 5000 {

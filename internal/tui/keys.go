@@ -40,7 +40,7 @@ func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
 	}
 	isTyped := press.Text != "" && name != "space"
 	isForButton := m.focus == paneForm && m.act.request != nil && m.act.form.hasButtonFocus() && isTyped
-	isForForm := !isForButton && name != "ctrl+o" // a button takes no text
+	isForForm := !isForButton && name != "ctrl+o" && name != "f1" // a button takes no text
 	if m.focus == paneForm && isForForm {
 		return m.formKey(press)
 	}

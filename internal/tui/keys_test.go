@@ -267,6 +267,14 @@ func TestAnswer(t *testing.T) {
 			p.did(a, "answer q1 "+want+" ")
 		})
 	}
+	a = newActor()
+	a.questions = []view.Question{asks()}
+	play(t, 80, 24, nil, a, func(p *player) {
+		p.keys("a")
+		p.shows("Ctrl-X decline")
+		p.keys("ctrl+x")
+		p.did(a, "answer q1 decline ")
+	})
 }
 
 // The form of a withdrawn question accepts keys without effect: they must not become commands of

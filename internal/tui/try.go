@@ -196,11 +196,14 @@ func (m *model) updateForm() {
 }
 
 // formAfterChange returns a form for a schema with the values of the form of its former schema. Members that are
-// no longer in the schema are left out, and named in a notice above the form.
+// no longer in the schema or have a different type are left out, and named in a notice above the form.
 func (m *model) formAfterChange(former *form, schema json.RawMessage) *form {
 	f := newForm(schema, former.Values())
 	if dropped := f.root.dropFormer(former.root); len(dropped) > 0 {
 		m.act.addNotice("no longer in the schema: " + strings.Join(dropped, ", "))
+	}
+	if misfits := f.root.resetMisfits(); len(misfits) > 0 {
+		m.act.addNotice("not of the type that the schema has now: " + strings.Join(misfits, ", "))
 	}
 	return f
 }

@@ -431,6 +431,17 @@ func TestNoticeIsShownAboveOpenForm(t *testing.T) {
 	})
 }
 
+// While a request runs, the exchange of an earlier one says that it is not the running one's.
+func TestEarlierResultIsMarkedWhileRequestRuns(t *testing.T) {
+	tries(t, 120, 30, newActor(), func(p *player) {
+		p.keys("enter").types("bug").keys("ctrl+s")
+		p.hides("before: ")
+		p.m.try.running = p.m.act.request
+		p.m.try.sentAt = p.m.detail.doc.Row.Time.Add(time.Second)
+		p.shows("before: ! tool error")
+	})
+}
+
 // The exchange beside the form is of the form's own offer.
 func TestFormHidesResultOfOtherOffer(t *testing.T) {
 	a := newActor()

@@ -166,6 +166,9 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 	if a.request != nil {
 		return m.requestFormKey(k)
 	}
+	if k.String() == "ctrl+x" {
+		return m.answerQuestion(declineButton)
+	}
 	return m.press(a.form.Key(k.String(), k.Text))
 }
 
