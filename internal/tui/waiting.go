@@ -261,8 +261,11 @@ func (m *model) runAction(done string, act func(context.Context, view.Actor) err
 // maxNoticeLines limits the lines of the notices above a form.
 const maxNoticeLines = 4
 
-// addNotice adds a notice above the form, where the last two are shown.
+// addNotice adds a notice above the form, where the last two different ones are shown.
 func (a *actionState) addNotice(text string) {
+	if slices.Contains(a.notices, text) {
+		return
+	}
 	a.notices = append(a.notices, text)
 	a.notices = a.notices[max(0, len(a.notices)-2):]
 }
