@@ -324,8 +324,13 @@ func TestPeerDetailByKeys(t *testing.T) {
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 
-// A finding is a Reader whose answers have a word far down, in a long text.
-type finding struct{ *dummy }
+// A finding is a Reader whose answers have a word far down, in a long text. Its Talk view comes after the rows of
+// its Table view.
+type finding struct {
+	*dummy
+	hasRead func()
+	read    context.Context // is done when rows were read
+}
 
 // Detail returns the answer with the word.
 func (r finding) Detail(ctx context.Context, key string) (view.Detail, error) {
@@ -337,17 +342,30 @@ func (r finding) Detail(ctx context.Context, key string) (view.Detail, error) {
 
 // Rows names the texts that the filter searches for.
 func (r finding) Rows(ctx context.Context, q view.Query) (view.Page, error) {
+	defer r.hasRead()
 	page, err := r.dummy.Rows(ctx, q)
 	page.Texts = []string{"NEEDLE", "39"}
 	return page, err
 }
 
+// Talk waits until rows were read.
+func (r finding) Talk(ctx context.Context, q view.Query) ([]view.Block, view.Page, error) {
+	select {
+	case <-r.read.Done():
+	case <-ctx.Done():
+	}
+	return r.dummy.Talk(ctx, q)
+}
+
 // TestPeerMarksFoundTexts checks that the texts that the filter searches for are marked in a message, and that the first of
-// them is on the screen.
+// them is on the screen. A list that the user has left changes nothing when it comes.
 func TestPeerMarksFoundTexts(t *testing.T) {
-	p, s := open(t, chromium.Share(t), finding{newDummy()}, nil)
+	read, hasRead := context.WithCancel(t.Context())
+	p, s := open(t, chromium.Share(t), finding{newDummy(), hasRead, read}, nil)
 	p.Eval(`void (location.hash = 'v=table&row=1.1&d=1&tab=answer')`, nil)
 	const found = `[...CSS.highlights.get('found')]`
+	p.Await(`document.querySelector('#tab-answer[aria-selected=true]')`)
+	p.Await(settled)
 	p.Await(found + `.map(String).sort().join() === '39,Needle'`)
 	p.Await(found + `.every(r => (at => at.top > 0 && at.bottom < innerHeight)(r.getBoundingClientRect()))`)
 	p.AssertClean(strings.TrimPrefix(s.base, "http://"))

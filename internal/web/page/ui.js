@@ -1,6 +1,6 @@
 // The parts of views: a list, a tree, a dialog, Markdown and bars.
 import { Component } from './vendor/preact.mjs';
-import { useEffect, useRef, useState } from './vendor/hooks.mjs';
+import { useEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, set, sizeInPixels, isRaw, safeURL, formatBytes, formatSeconds, joinPointer, showToast, openDialog, closeDialog, showError } from './lib.js';
 
 export const rowHeight = 20;
@@ -195,8 +195,9 @@ export function Tree({ value, wrong = {}, open = 3, path = '', name, last = true
 
 function Leaf({ value, path, pictures, audio }) {
   const isLong = typeof value === 'string' && value.length > 200, binary = isLong && /^[A-Za-z0-9+/]+=*$/.test(value);
-  // A long text is shown whole if it has what the filter searches for.
-  const [all, setAll] = useState(() => isLong && !binary && S.texts.some(t => value.toLowerCase().includes(t.toLowerCase())));
+  // A long text is shown whole if it has what the filter searches for, which may be known later.
+  const isFound = useMemo(() => isLong && !binary && S.texts.some(t => value.toLowerCase().includes(t.toLowerCase())), [value, S.texts.join()]);
+  const [chosen, setAll] = useState(), all = chosen ?? isFound;
   if (typeof value !== 'string') return html`<span class=${typeof value}>${isRaw(value) ? value.rawJSON : String(value)}</span>`;
   if (binary && !all) return html`<span class="dim">base64, ${formatBytes(value.length * 3 / 4)} </span>${pictures && pictures.image && html`<${Picture} ...${pictures} path=${path} />`}${audio && html`<${Audio} text=${value} type=${audio} />`}<button class="link" onClick=${() => setAll(true)}>show</button>`;
   const text = JSON.stringify(value), long = text.length > 300;

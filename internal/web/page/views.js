@@ -40,6 +40,8 @@ function useSource(data, name, sort, keyOf, blockLines) {
   }
   const { shown } = ref.current;
   useLayoutEffect(() => { if (S.seq && !isRefused()) shown.old = true; }, [S.seq, S.lost]);
+  // What comes for a list that the user has left changes nothing.
+  useEffect(() => () => { ref.current.next.stop(); ref.current.next = null; }, []);
   return shown;
 }
 
