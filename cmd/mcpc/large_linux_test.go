@@ -290,9 +290,11 @@ func TestSignalsDuringLargeResults(t *testing.T) {
 			var stdout bytes.Buffer
 			cmd := s.large(t, state, "chunked", "--json")
 			cmd.Stdout = &stdout
+			started := make(chan struct{}) // cmd.Process is set
 			ended := make(chan struct{})
 			s.at = func(at int) bool {
 				if at == tenth {
+					<-started
 					_ = cmd.Process.Signal(sig)
 					<-ended
 				}
@@ -301,6 +303,7 @@ func TestSignalsDuringLargeResults(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
+			close(started)
 			_ = cmd.Wait()
 			close(ended)
 			if got := program.Ending(cmd.ProcessState); got != want || stdout.Len() > 0 {
