@@ -22,8 +22,8 @@ import (
 //	value   = [ ">" | ">=" | "<" | "<=" | "=" | "!=" ] atom | [atom] ".." [atom]
 //	atom    = word | quoted
 //
-// In a quoted text \" and \\ are a quote and a backslash. In a word that begins with { or [, quotes and what is between
-// them are part of the word, so that JSON can be pasted. Upper and lower case are the same, except
+// In a quoted text \" and \\ are a quote and a backslash. A word that begins with { or [ contains its quotes and the
+// text between them, so that JSON can be pasted. Upper and lower case are the same, except
 // in a regular expression.
 type Filter struct{ root node }
 
@@ -94,7 +94,7 @@ func (f Filter) MayMatch(p rows.Page) bool {
 // ReadsTraffic reports whether Match may read the traffic.
 func (f Filter) ReadsTraffic() bool { return f.root != nil && f.root.readsTraffic() }
 
-// Texts returns the texts that the filter searches for in messages, without those that it excludes.
+// Texts returns the texts that the filter searches for in messages, except texts that it excludes.
 func (f Filter) Texts() []string { return appendTexts(nil, f.root) }
 
 // appendTexts appends the texts that a node searches for. n may be nil.

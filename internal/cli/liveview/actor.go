@@ -98,7 +98,7 @@ type Actor struct {
 	// counts the warnings of its tap.
 	trouble      string
 	warningCount int
-	// output is the end of what the view's own server wrote to standard error, without secrets.
+	// output has the last bytes of standard error of the view's own server, without secrets.
 	output  lastBytes
 	running []*running
 	// subscriptions has the functions that end the subscriptions.
